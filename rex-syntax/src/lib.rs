@@ -1,0 +1,11 @@
+//! Text, pragmas and syntax trees of C and C++ with OpenMP, with exact byte positions.
+//!
+//! This crate is usable alone for source tools. It owns bytes ([`source`]), edits over them ([`edit`]), messages about them ([`diag`]),
+//! OpenMP directives ([`omp`]) and the syntax tree. It knows nothing about what a directive means.
+
+pub mod diag;
+pub mod edit;
+pub mod omp;
+pub mod source;
+
+pub use text_size::{TextRange, TextSize};

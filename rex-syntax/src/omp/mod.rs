@@ -1,0 +1,7 @@
+//! OpenMP directives and clauses: typed, with the exact place of every part.
+//!
+//! [`directive`] and [`clause`] are the model; [`parse`] reads a pragma's text into it. Nothing here knows what the directives mean.
+
+pub mod clause;
+pub mod directive;
+pub mod parse;

@@ -1,0 +1,1 @@
+//! Reads the text of a directive into the model.

@@ -5,7 +5,9 @@
 
 pub mod diag;
 pub mod edit;
+pub mod lex;
 pub mod omp;
+pub mod pragma;
 pub mod source;
 
 pub use text_size::{TextRange, TextSize};

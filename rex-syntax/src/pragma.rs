@@ -111,23 +111,41 @@ mod tests {
     use super::*;
 
     fn check(text: &str, expected: &[&str]) {
-        let found: Vec<&str> = scan(text).iter().map(|line| slice(text, line.range)).collect();
+        let found: Vec<&str> = scan(text)
+            .iter()
+            .map(|line| slice(text, line.range))
+            .collect();
         assert_eq!(found, expected, "{text:?}");
     }
 
     #[test]
     fn spacing_and_comments_before_the_hash() {
-        check("/* c */ #  pragma\tomp barrier\nx", &["#  pragma\tomp barrier"]);
+        check(
+            "/* c */ #  pragma\tomp barrier\nx",
+            &["#  pragma\tomp barrier"],
+        );
         check("%:pragma omp barrier", &["%:pragma omp barrier"]);
-        check("#/* c */pragma omp barrier", &["#/* c */pragma omp barrier"]);
+        check(
+            "#/* c */pragma omp barrier",
+            &["#/* c */pragma omp barrier"],
+        );
     }
 
     #[test]
     fn continuations_and_block_comments_extend_the_line() {
         check("#pragma omp a \\\n b\nc", &["#pragma omp a \\\n b"]);
-        check("#pragma omp a \\\r\n b\r\nc\r\n", &["#pragma omp a \\\r\n b"]);
-        check("#pragma omp a /* x\n y */ b\nc", &["#pragma omp a /* x\n y */ b"]);
-        check("#pragma omp a // see a/b/\nfor", &["#pragma omp a // see a/b/"]);
+        check(
+            "#pragma omp a \\\r\n b\r\nc\r\n",
+            &["#pragma omp a \\\r\n b"],
+        );
+        check(
+            "#pragma omp a /* x\n y */ b\nc",
+            &["#pragma omp a /* x\n y */ b"],
+        );
+        check(
+            "#pragma omp a // see a/b/\nfor",
+            &["#pragma omp a // see a/b/"],
+        );
     }
 
     #[test]

@@ -4,4 +4,8 @@
 
 pub mod clause;
 pub mod directive;
+mod locator;
+mod name;
 pub mod parse;
+mod shape;
+mod suggest;

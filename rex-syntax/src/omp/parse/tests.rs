@@ -1,0 +1,303 @@
+use std::fmt::Write as _;
+
+use expect_test::{Expect, expect};
+
+use super::*;
+use crate::omp::clause::{Locator, Step};
+
+/// Parses one pragma and prints everything found.
+fn check(text: &str, expected: Expect) {
+    let line = crate::pragma::scan(text)[0];
+    let mut diagnostics = Diagnostics::new();
+    let directive = parse_directive(text, &line, FileId(0), &mut diagnostics);
+    let mut out = directive.name().to_string();
+    if let Some(argument) = directive.argument {
+        write!(out, " <{}>", slice(text, argument)).expect("a string takes text");
+    }
+    out.push('\n');
+    for clause in &directive.clauses {
+        assert!(directive.range.contains_range(clause.range));
+        write!(out, "  {:?}", clause.name).expect("a string takes text");
+        for modifier in clause.modifiers() {
+            write!(out, " {}", slice(text, modifier.word)).expect("a string takes text");
+            if let Some(argument) = modifier.argument {
+                write!(out, "<{}>", slice(text, argument)).expect("a string takes text");
+            }
+            out.push(':');
+        }
+        if let Some(expression) = clause.expression() {
+            write!(out, " `{}`", slice(text, expression)).expect("a string takes text");
+        }
+        for item in clause.items() {
+            write!(out, " {}", show_item(text, item)).expect("a string takes text");
+        }
+        if let Argument::Raw(range) = clause.argument {
+            write!(out, " raw `{}`", slice(text, range)).expect("a string takes text");
+        }
+        out.push('\n');
+    }
+    for diagnostic in diagnostics.iter() {
+        let at = slice(text, diagnostic.primary.at.range);
+        writeln!(
+            out,
+            "{} `{at}` {}",
+            diagnostic.code.number(),
+            diagnostic.headline
+        )
+        .expect("a string takes text");
+        for help in &diagnostic.help {
+            writeln!(out, "    {help}").expect("a string takes text");
+        }
+    }
+    expected.assert_eq(&out);
+}
+
+fn show_item(text: &str, item: &ListItem) -> String {
+    let part = |range: Option<TextRange>| range.map_or("", |range| slice(text, range)).to_owned();
+    match &item.locator {
+        Locator::Expression(range) => format!("expr({})", slice(text, *range)),
+        Locator::Path(path) => {
+            let mut out = slice(text, path.root).to_owned();
+            for step in &path.steps {
+                match step {
+                    Step::Member(name) => write!(out, ".{}", slice(text, *name)),
+                    Step::Arrow(name) => write!(out, "->{}", slice(text, *name)),
+                    Step::Index(index) => write!(out, "[{}]", slice(text, *index)),
+                    Step::Deref => write!(out, ".*"),
+                    Step::Section(section) => write!(
+                        out,
+                        "[{}|{}|{}]",
+                        part(section.lower),
+                        part(section.length),
+                        part(section.stride)
+                    ),
+                }
+                .expect("a string takes text");
+            }
+            out
+        }
+    }
+}
+
+#[test]
+fn combined_directives_are_leaf_lists() {
+    check(
+        "#pragma omp target teams distribute parallel for simd collapse(2) nowait",
+        expect![[r#"
+            target teams distribute parallel for simd
+              Collapse `2`
+              Nowait
+        "#]],
+    );
+    check(
+        "#pragma omp target_enter_data map(to: a)",
+        expect![[r#"
+        target enter data
+          Map to: a
+    "#]],
+    );
+    check(
+        "#pragma omp ordered simd",
+        expect![[r#"
+        ordered
+          Simd
+    "#]],
+    );
+    check(
+        "#pragma omp cancel parallel if(x)",
+        expect![[r#"
+        cancel <parallel>
+          If `x`
+    "#]],
+    );
+}
+
+#[test]
+fn sections_and_paths() {
+    check(
+        "#pragma omp target map(tofrom: a[0:n], b[:], s.p[0:n].q, p->q[i].r[1:n:2], *p, (*p)[0:n], this->x, ([n][m])p, a[0::2], A::b[N::m], *p->q)",
+        expect![[r#"
+            target
+              Map tofrom: a[0|n|] b[||] s.p[0|n|].q p->q[i].r[1|n|2] p.* p.*[0|n|] this->x expr(([n][m])p) a[0||2] A::b[N::m] p->q.*
+        "#]],
+    );
+}
+
+#[test]
+fn map_modifiers() {
+    check(
+        "#pragma omp target map(always, close tofrom: x) map(mapper(m), iterator(i=0:n) present to: y) map(z)",
+        expect![[r#"
+        target
+          Map always: close: tofrom: x
+          Map mapper<m>: iterator<i=0:n>: present: to: y
+          Map z
+    "#]],
+    );
+    check(
+        "#pragma omp target map(tofrm: x)",
+        expect![[r#"
+        target
+          Map tofrm: x
+        REX0103 `tofrm` `tofrm` means nothing to clause `map`
+            did you mean `tofrom`?
+    "#]],
+    );
+}
+
+#[test]
+fn reductions() {
+    check(
+        "#pragma omp parallel for reduction(+:a,b) reduction(inscan, max: c) reduction(ns::add : d) reduction(&&: e)",
+        expect![[r#"
+        parallel for
+          Reduction +: a b
+          Reduction inscan: max: c
+          Reduction ns::add: d
+          Reduction &&: e
+    "#]],
+    );
+}
+
+#[test]
+fn expressions_with_modifiers() {
+    check(
+        "#pragma omp target if(target: n > 0 ? a : b) device(ancestor: 1) num_teams(2:n*8) schedule(nonmonotonic: dynamic, 4) schedule(static) depend(iterator(i=0:n), in: a[i]) depend(source)",
+        expect![[r#"
+            target
+              If target: `n > 0 ? a : b`
+              Device ancestor: `1`
+              NumTeams 2: `n*8`
+              Schedule nonmonotonic: dynamic: `4`
+              Schedule static:
+              Depend iterator<i=0:n>: in: a[i]
+              Depend source:
+            REX0105 `schedule(static)` clause `schedule` may appear once on a directive
+        "#]],
+    );
+}
+
+#[test]
+fn linear_and_aligned() {
+    check(
+        "#pragma omp simd linear(i, j: 2*n) linear(val(x): 3) linear(y: val, step(2)) aligned(p, q: 64)",
+        expect![[r#"
+        simd
+          Linear 2*n: i j
+          Linear val: 3: x
+          Linear val: step<2>: y
+          Aligned 64: p q
+    "#]],
+    );
+}
+
+#[test]
+fn comments_and_continuations_are_skipped() {
+    check(
+        "#pragma omp target /* c */ map(to: /* d */ a) \\\r\n map(from: b) // e",
+        expect![[r#"
+            target
+              Map to: a
+              Map from: b
+        "#]],
+    );
+}
+
+#[test]
+fn mistakes_are_reported_and_parsing_goes_on() {
+    check(
+        "#pragma omp target mpa(a) pirvate(b) private(c,,d) private() nowait nowait collapse(",
+        expect![[r#"
+        target
+          Unknown raw `a`
+          Unknown raw `b`
+          Private c d
+          Private raw ``
+          Nowait
+          Nowait
+          Collapse raw ``
+        REX0102 `mpa` `mpa` is no OpenMP clause
+            did you mean `map`?
+        REX0102 `pirvate` `pirvate` is no OpenMP clause
+            did you mean `private`?
+        REX0103 `c` a list item is missing beside this comma
+        REX0103 `` the parentheses of `private` are empty
+        REX0103 `(` this parenthesis is never closed
+        REX0103 `` the parentheses of `collapse` are empty
+        REX0105 `nowait` clause `nowait` may appear once on a directive
+    "#]],
+    );
+    check(
+        "#pragma omp tarket map(a)",
+        expect![[r#"
+
+        REX0101 `tarket` `tarket` is no OpenMP directive
+            did you mean `target`?
+    "#]],
+    );
+    check(
+        "#pragma omp for parallel",
+        expect![[r#"
+        for
+          Unknown
+        REX0102 `parallel` `parallel` is no OpenMP clause
+    "#]],
+    );
+    check(
+        "#pragma omp",
+        expect![[r#"
+
+        REX0101 `#pragma omp` `#pragma omp` names no directive
+    "#]],
+    );
+    check(
+        "#pragma omp target + x",
+        expect![[r#"
+        target
+          Unknown
+        REX0103 `+` expected a clause, found `+`
+        REX0102 `x` `x` is no OpenMP clause
+    "#]],
+    );
+}
+
+#[test]
+fn directives_with_arguments() {
+    check(
+        "#pragma omp critical (name) hint(3)",
+        expect![[r#"
+        critical <name>
+          Hint `3`
+    "#]],
+    );
+    check(
+        "#pragma omp flush acq_rel (a, b)",
+        expect![[r#"
+            flush <a, b>
+              AcqRel
+        "#]],
+    );
+    check(
+        "#pragma omp declare reduction(f : T : omp_out += omp_in) initializer(omp_priv = 0)",
+        expect![[r#"
+        declare reduction <f : T : omp_out += omp_in>
+          Initializer raw `omp_priv = 0`
+    "#]],
+    );
+    check(
+        "#pragma omp declare target to(a, f) device_type(any)",
+        expect![[r#"
+        declare target
+          To a f
+          DeviceType any:
+    "#]],
+    );
+    check(
+        "#pragma omp metadirective when(device={kind(gpu)}: parallel for) default(single)",
+        expect![[r#"
+        metadirective
+          When raw `device={kind(gpu)}: parallel for`
+          Default raw `single`
+    "#]],
+    );
+}

@@ -1,0 +1,252 @@
+//! What stands between the parentheses of each clause.
+
+use super::clause::ClauseName;
+
+/// The grammar of a clause's arguments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// No arguments; a logical expression in parentheses is allowed.
+    Flag,
+    /// An expression, after modifiers and a colon if there are any.
+    Expression,
+    /// As [`Shape::Expression`], or no parentheses at all.
+    OptionalExpression,
+    /// `modifiers: kind, chunk`.
+    Schedule,
+    /// Words only.
+    Words,
+    /// As [`Shape::Words`], or no parentheses at all.
+    OptionalWords,
+    /// `modifiers: list`.
+    List,
+    /// As [`Shape::List`], or no parentheses at all.
+    OptionalList,
+    /// `list: modifiers`.
+    ListThenModifiers,
+    /// Words without a colon, or `word: list`.
+    Dependence,
+    /// Kept as text.
+    Raw,
+}
+
+/// The grammar of this clause's arguments.
+pub(crate) fn shape(name: ClauseName) -> Shape {
+    use ClauseName::*;
+    match name {
+        AcqRel | Acquire | Capture | Compare | DeviceSafesync | DynamicAllocators | Full
+        | GraphReset | Inbranch | InitComplete | Mergeable | NoOpenmp | NoOpenmpConstructs
+        | NoOpenmpRoutines | NoParallelism | Nogroup | Notinbranch | Nowait | OmpxBare | Read
+        | Relaxed | Release | Replayable | ReverseOffload | SelfMaps | SeqCst | Simd | Threads
+        | Transparent | UnifiedAddress | UnifiedSharedMemory | Untied | Weak | Write => Shape::Flag,
+        Align | Allocator | Collapse | Detach | Device | Filter | Final | Grainsize | GraphId
+        | Hint | Holds | If | Message | Nocontext | Novariants | NumTasks | NumTeams
+        | NumThreads | OmpxDynCgroupMem | Priority | Safelen | Safesync | Simdlen | ThreadLimit => {
+            Shape::Expression
+        }
+        Indirect | Ordered | Partial => Shape::OptionalExpression,
+        DistSchedule | Schedule => Shape::Schedule,
+        At
+        | AtomicDefaultMemOrder
+        | Bind
+        | Default
+        | Defaultmap
+        | DeviceType
+        | Fail
+        | Memscope
+        | Order
+        | ProcBind
+        | Severity
+        | Threadset => Shape::Words,
+        Update => Shape::OptionalWords,
+        Affinity | Allocate | Copyin | Copyprivate | Counts | Enter | Exclusive | Firstprivate
+        | From | HasDeviceAddr | InReduction | Inclusive | Induction | Init | Interop
+        | IsDevicePtr | Lastprivate | Link | Local | Looprange | Map | Nontemporal
+        | Permutation | Private | Reduction | Shared | Sizes | TaskReduction | To | Uniform
+        | Use | UseDeviceAddr | UseDevicePtr => Shape::List,
+        Destroy => Shape::OptionalList,
+        Aligned | Linear => Shape::ListThenModifiers,
+        Depend | Doacross => Shape::Dependence,
+        Absent | Adjust | AppendArgs | Apply | Collector | Combiner | Contains | Inductor
+        | Initializer | Match | OmpxAttribute | Otherwise | UsesAllocators | When | Unknown => {
+            Shape::Raw
+        }
+    }
+}
+
+/// Whether a directive may hold this clause at most once.
+///
+/// `if` and `defaultmap` may be repeated for different constructs and categories and are not in the list.
+pub(crate) fn is_unique(name: ClauseName) -> bool {
+    use ClauseName::*;
+    matches!(
+        name,
+        AcqRel
+            | Acquire
+            | Align
+            | Allocator
+            | At
+            | AtomicDefaultMemOrder
+            | Bind
+            | Capture
+            | Collapse
+            | Compare
+            | Default
+            | Detach
+            | Device
+            | DeviceSafesync
+            | DeviceType
+            | DistSchedule
+            | Fail
+            | Filter
+            | Final
+            | Full
+            | Grainsize
+            | GraphId
+            | GraphReset
+            | Hint
+            | Inbranch
+            | Mergeable
+            | Message
+            | Nocontext
+            | Nogroup
+            | Notinbranch
+            | Novariants
+            | Nowait
+            | NumTasks
+            | NumTeams
+            | NumThreads
+            | Order
+            | Ordered
+            | Partial
+            | Priority
+            | ProcBind
+            | Read
+            | Relaxed
+            | Release
+            | Safelen
+            | Schedule
+            | SeqCst
+            | Severity
+            | Simdlen
+            | Sizes
+            | ThreadLimit
+            | Untied
+            | Weak
+            | Write
+    )
+}
+
+/// The words a clause accepts before its colon (or alone), where the set is closed. Empty: anything is accepted.
+pub(crate) fn words(name: ClauseName) -> &'static [&'static str] {
+    use ClauseName::*;
+    match name {
+        Map => &[
+            "always",
+            "close",
+            "present",
+            "self",
+            "mapper",
+            "iterator",
+            "to",
+            "from",
+            "tofrom",
+            "alloc",
+            "storage",
+            "release",
+            "delete",
+            "ref",
+            "ref_ptr",
+            "ref_ptee",
+            "ref_ptr_ptee",
+            "attach",
+            "ompx_hold",
+            "ompx_attach",
+        ],
+        Depend => &[
+            "in",
+            "out",
+            "inout",
+            "mutexinoutset",
+            "inoutset",
+            "depobj",
+            "sink",
+            "source",
+            "iterator",
+        ],
+        Doacross => &["sink", "source"],
+        Update => &[
+            "in",
+            "out",
+            "inout",
+            "mutexinoutset",
+            "inoutset",
+            "depobj",
+            "sink",
+            "source",
+        ],
+        ProcBind => &["primary", "master", "close", "spread"],
+        Schedule => &[
+            "monotonic",
+            "nonmonotonic",
+            "simd",
+            "static",
+            "dynamic",
+            "guided",
+            "auto",
+            "runtime",
+        ],
+        DistSchedule => &["static"],
+        Order => &["concurrent", "reproducible", "unconstrained"],
+        Bind => &["teams", "parallel", "thread"],
+        DeviceType => &["host", "nohost", "any"],
+        AtomicDefaultMemOrder | Fail => &["seq_cst", "acq_rel", "acquire", "release", "relaxed"],
+        At => &["compilation", "execution"],
+        Severity => &["fatal", "warning"],
+        Default => &[
+            "none",
+            "shared",
+            "private",
+            "firstprivate",
+            "scalar",
+            "aggregate",
+            "pointer",
+            "allocatable",
+            "all",
+        ],
+        Defaultmap => &[
+            "alloc",
+            "storage",
+            "to",
+            "from",
+            "tofrom",
+            "firstprivate",
+            "private",
+            "none",
+            "default",
+            "present",
+            "self",
+            "scalar",
+            "aggregate",
+            "pointer",
+            "allocatable",
+            "all",
+        ],
+        To | From => &["present", "mapper", "iterator"],
+        Absent | AcqRel | Acquire | Adjust | Affinity | Align | Aligned | Allocate | Allocator
+        | AppendArgs | Apply | Capture | Collapse | Collector | Combiner | Compare | Contains
+        | Copyin | Copyprivate | Destroy | Detach | Device | DeviceSafesync | DynamicAllocators
+        | Enter | Exclusive | Filter | Final | Firstprivate | Full | Grainsize | GraphId
+        | GraphReset | HasDeviceAddr | Hint | Holds | If | InReduction | Inbranch | Inclusive
+        | Induction | Inductor | Indirect | Init | InitComplete | Initializer | Interop
+        | IsDevicePtr | Lastprivate | Linear | Link | Local | Looprange | Match | Memscope
+        | Mergeable | Message | NoOpenmp | NoOpenmpConstructs | NoOpenmpRoutines
+        | NoParallelism | Nocontext | Nogroup | Nontemporal | Notinbranch | Novariants | Nowait
+        | NumTasks | NumTeams | NumThreads | OmpxAttribute | OmpxBare | OmpxDynCgroupMem
+        | Ordered | Otherwise | Partial | Permutation | Counts | Priority | Private | Read
+        | Reduction | Relaxed | Release | Replayable | ReverseOffload | Safelen | Safesync
+        | SelfMaps | SeqCst | Shared | Simd | Simdlen | Sizes | TaskReduction | ThreadLimit
+        | Threads | Threadset | Transparent | UnifiedAddress | UnifiedSharedMemory | Uniform
+        | Untied | Use | UseDeviceAddr | UseDevicePtr | UsesAllocators | Weak | When | Write
+        | Unknown => &[],
+    }
+}

@@ -1,0 +1,168 @@
+//! Commands as data, how a shell would read them, and how they are run.
+
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command as Process, Stdio};
+
+use rayon::prelude::*;
+
+use crate::error::Error;
+use crate::toolchain::HostCompiler;
+
+/// One command of a build.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Command {
+    /// The program to start.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub args: Vec<OsString>,
+}
+
+impl Command {
+    /// A command with no arguments yet.
+    pub fn new(program: impl Into<PathBuf>) -> Self {
+        Self {
+            program: program.into(),
+            args: Vec::new(),
+        }
+    }
+
+    /// A command that starts a host compiler.
+    pub fn of_compiler(compiler: &HostCompiler) -> Self {
+        Self {
+            program: compiler.program.clone(),
+            args: compiler.leading.clone(),
+        }
+    }
+
+    /// Adds one argument.
+    pub fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
+        self.args.push(arg.as_ref().to_owned());
+        self
+    }
+
+    /// Adds several arguments.
+    pub fn args<A: AsRef<OsStr>>(mut self, args: impl IntoIterator<Item = A>) -> Self {
+        self.args
+            .extend(args.into_iter().map(|arg| arg.as_ref().to_owned()));
+        self
+    }
+
+    /// Runs the command, giving its output back so that parallel commands do not mix theirs.
+    fn output(&self) -> Result<std::process::Output, Error> {
+        Process::new(&self.program)
+            .args(&self.args)
+            .stdin(Stdio::null())
+            .output()
+            .map_err(|source| Error::Start {
+                program: self.program.clone(),
+                source,
+            })
+    }
+}
+
+impl fmt::Display for Command {
+    /// Writes the command as a shell would read it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&quoted(self.program.as_os_str()))?;
+        for arg in &self.args {
+            write!(f, " {}", quoted(arg))?;
+        }
+        Ok(())
+    }
+}
+
+/// Commands in stages: those of one stage do not depend on each other.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Plan {
+    /// The stages, in order.
+    pub stages: Vec<Vec<Command>>,
+}
+
+impl Plan {
+    /// All commands in the order they are printed.
+    pub fn commands(&self) -> impl Iterator<Item = &Command> {
+        self.stages.iter().flatten()
+    }
+
+    /// Runs every stage; stops after the first stage with a failure.
+    ///
+    /// What the tools print is passed on to `messages` in the order of the commands.
+    ///
+    /// # Errors
+    /// [`Error::Start`] if a tool cannot be started, [`Error::Command`] if one reports failure.
+    pub fn execute(&self, messages: &mut dyn Write) -> Result<(), Error> {
+        for stage in &self.stages {
+            let outputs: Vec<_> = stage.par_iter().map(Command::output).collect();
+            let mut failure = None;
+            for (command, output) in stage.iter().zip(outputs) {
+                let output = output?;
+                for text in [&output.stdout, &output.stderr] {
+                    // A closed stream must not stop the build.
+                    let _ = messages.write_all(text);
+                }
+                if !output.status.success() && failure.is_none() {
+                    let status = output.status.to_string();
+                    failure = Some(Error::Command {
+                        command: command.to_string(),
+                        status,
+                    });
+                }
+            }
+            if let Some(failure) = failure {
+                return Err(failure);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Writes one word as a shell would read it.
+pub fn quoted(word: &OsStr) -> String {
+    let text = word.to_string_lossy();
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=+,:@%^".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        text.into_owned()
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
+    }
+}
+
+/// The folder of a file as a compiler option wants it: never empty.
+pub fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_quoted_as_a_shell_needs() {
+        let command = Command::new("gcc").args(["-c", "a b.c", "-DS=\"it's\"", ""]);
+        assert_eq!(command.to_string(), r#"gcc -c 'a b.c' '-DS="it'\''s"' ''"#);
+    }
+
+    #[test]
+    fn a_failing_stage_stops_the_plan_and_its_messages_are_shown() {
+        let shell = |script: &str| Command::new("/bin/sh").args(["-c", script]);
+        let folder = tempfile::tempdir().unwrap();
+        let marker = folder.path().join("marker");
+        let plan = Plan {
+            stages: vec![
+                vec![shell("echo one"), shell("echo two >&2; exit 3")],
+                vec![shell(&format!("touch {}", marker.display()))],
+            ],
+        };
+        let mut messages = Vec::new();
+        let error = plan.execute(&mut messages).unwrap_err();
+        assert!(matches!(error, Error::Command { .. }), "{error}");
+        assert_eq!(String::from_utf8(messages).unwrap(), "one\ntwo\n");
+        assert!(!marker.exists());
+    }
+}

@@ -1,0 +1,275 @@
+//! From lowered files to a program: the plan of commands, as data.
+//!
+//! Planning starts nothing and looks at no file, so a plan can be printed, tested and compared.
+//! What the tools are is [`crate::toolchain`]'s business.
+
+pub mod command;
+mod image;
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+pub use command::{Command, Plan};
+
+use crate::flags::{CompilerFlags, FlagKind};
+use crate::toolchain::{DeviceCompiler, Family, HostCompilers, OffloadRuntime};
+use command::folder_of;
+use rex_syntax::source::Language;
+
+/// A source file of the program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unit {
+    /// The file the user wrote.
+    pub source: PathBuf,
+    /// The language it is compiled as.
+    pub language: Language,
+    /// What lowering made of it; `None` if it has nothing to offload and is compiled as it is.
+    pub lowered: Option<LoweredUnit>,
+}
+
+/// The files that lowering wrote for a unit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoweredUnit {
+    /// The host file, `rose_<name>`.
+    pub host: PathBuf,
+    /// The device file, `rex_lib_<name>.cu`, if the unit has device code.
+    pub device: Option<PathBuf>,
+}
+
+/// What runs the device code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DeviceTarget {
+    /// The host's processors, through the same offload runtime.
+    Host,
+    /// An NVIDIA GPU.
+    Nvptx {
+        /// The architecture, for instance `sm_90`.
+        arch: String,
+        /// What compiles for it.
+        compiler: DeviceCompiler,
+    },
+}
+
+/// Where the device image goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ImagePlacement {
+    /// Into the program.
+    Embedded,
+    /// Into a file beside the program.
+    Beside,
+}
+
+/// Everything a plan depends on.
+#[derive(Clone, Debug)]
+pub struct BuildRequest<'a> {
+    /// The source files.
+    pub units: &'a [Unit],
+    /// Objects and libraries given by path.
+    pub link_inputs: &'a [PathBuf],
+    /// The user's compiler flags.
+    pub flags: &'a CompilerFlags,
+    /// The host compilers.
+    pub host: &'a HostCompilers,
+    /// The offload runtime; needed when any unit is lowered.
+    pub runtime: Option<&'a OffloadRuntime>,
+    /// What runs the device code.
+    pub device: &'a DeviceTarget,
+    /// Where the device image goes.
+    pub placement: ImagePlacement,
+    /// The folder with the lowered and helper files, where intermediate files go too.
+    pub work: &'a Path,
+    /// The program to make.
+    pub output: &'a Path,
+}
+
+/// Plans the build of a program.
+pub fn plan(request: &BuildRequest<'_>) -> Plan {
+    let devices: Vec<(&Path, &Path)> = request
+        .units
+        .iter()
+        .filter_map(|unit| {
+            Some((
+                unit.source.as_path(),
+                unit.lowered.as_ref()?.device.as_deref()?,
+            ))
+        })
+        .collect();
+    let objects: Vec<PathBuf> = (0..request.units.len())
+        .map(|unit_idx| object_path(request, unit_idx))
+        .collect();
+    let mut stages = vec![
+        request
+            .units
+            .iter()
+            .zip(&objects)
+            .map(|(unit, object)| compile_unit(request, unit, object))
+            .collect::<Vec<_>>(),
+    ];
+    let mut link_objects = objects;
+    if request.runtime.is_some() {
+        let image = image_path(request);
+        if !devices.is_empty() {
+            let [compile, link] = image::plan(request, &devices, &image);
+            stages[0].extend(compile);
+            stages.push(link);
+        }
+        let registration = request.work.join("register_cubin.o");
+        let embedded = (!devices.is_empty()).then_some(image.as_path());
+        stages.push(vec![compile_registration(request, embedded, &registration)]);
+        link_objects.push(registration);
+    }
+    stages.push(vec![link(request, &link_objects)]);
+    stages.retain(|stage| !stage.is_empty());
+    Plan { stages }
+}
+
+/// The file that holds the device image: temporary if it is embedded, else beside the program.
+pub fn image_path(request: &BuildRequest<'_>) -> PathBuf {
+    match request.placement {
+        ImagePlacement::Embedded => request.work.join(image_name(request)),
+        ImagePlacement::Beside => folder_of(request.output).join(image_name(request)),
+    }
+}
+
+fn image_name(request: &BuildRequest<'_>) -> OsString {
+    let mut name = match request.placement {
+        ImagePlacement::Embedded => OsString::from("rex_lib_nvidia"),
+        ImagePlacement::Beside => request.output.file_name().unwrap_or_default().to_owned(),
+    };
+    name.push(match request.device {
+        DeviceTarget::Host => ".image.so",
+        DeviceTarget::Nvptx { .. } => ".cubin",
+    });
+    name
+}
+
+/// Where a unit's object goes; units of the same name in different folders stay apart.
+fn object_path(request: &BuildRequest<'_>, unit_idx: usize) -> PathBuf {
+    let stem_of = |unit: &Unit| unit.source.file_stem().unwrap_or_default().to_owned();
+    let mut name = stem_of(&request.units[unit_idx]);
+    let earlier = &request.units[..unit_idx];
+    let n_earlier = earlier.iter().filter(|unit| stem_of(unit) == name).count();
+    if n_earlier > 0 {
+        name.push(format!("-{n_earlier}"));
+    }
+    name.push(".o");
+    request.work.join(name)
+}
+
+fn compile_unit(request: &BuildRequest<'_>, unit: &Unit, object: &Path) -> Command {
+    let compiler = request.host.of(unit.language);
+    let mut command = Command::of_compiler(compiler);
+    let source = match &unit.lowered {
+        None => &unit.source,
+        Some(lowered) => {
+            // Quoted includes are looked for where the original file is, before the user's folders.
+            command = command
+                .args(abi_define(request.runtime))
+                .arg("-iquote")
+                .arg(folder_of(&unit.source))
+                .arg("-I")
+                .arg(request.work);
+            &lowered.host
+        }
+    };
+    command = command
+        .args(request.flags.for_host_compile(unit.language))
+        .args(openmp_flags(request.flags, compiler.family));
+    if request.flags.language().is_some() {
+        command = command.args(["-x", language_name(unit.language)]);
+    }
+    command.arg("-c").arg(source).arg("-o").arg(object)
+}
+
+/// Turns on host OpenMP without the compiler's own offloading.
+pub fn openmp_flags(flags: &CompilerFlags, family: Family) -> &'static [&'static str] {
+    match (flags.openmp(), family) {
+        (false, _) => &[],
+        (true, Family::Gnu) => &["-fopenmp", "-foffload=disable"],
+        (true, Family::Clang) => &["-fopenmp"],
+    }
+}
+
+fn compile_registration(
+    request: &BuildRequest<'_>,
+    image: Option<&Path>,
+    object: &Path,
+) -> Command {
+    let flags = request
+        .flags
+        .words_where(|flag| matches!(flag.kind, FlagKind::Everywhere | FlagKind::Machine))
+        .into_iter()
+        .filter(|word| word != "-shared" && word != "-static");
+    let mut command = Command::of_compiler(&request.host.cxx)
+        .arg("-O2")
+        .args(flags)
+        .args(abi_define(request.runtime));
+    if let Some(image) = image {
+        command = command.arg(match request.placement {
+            ImagePlacement::Embedded => string_define("REX_EMBED_IMAGE", image.as_os_str()),
+            ImagePlacement::Beside => string_define("REX_IMAGE_NAME", &image_name(request)),
+        });
+    }
+    command
+        .arg("-c")
+        .arg(request.work.join("register_cubin.cpp"))
+        .arg("-o")
+        .arg(object)
+}
+
+/// Links with LLVM's runtimes instead of the compiler's own OpenMP library.
+///
+/// # Source
+/// Measured: `libomp` serves what gcc's `-fopenmp` code calls (`GOMP_*`), so both kinds of code share one runtime.
+fn link(request: &BuildRequest<'_>, objects: &[PathBuf]) -> Command {
+    let is_cxx = |unit: &Unit| unit.language == Language::Cxx;
+    let needs_cxx = request.runtime.is_some() || request.units.iter().any(is_cxx);
+    let compiler = if needs_cxx {
+        &request.host.cxx
+    } else {
+        &request.host.c
+    };
+    let mut command = Command::of_compiler(compiler)
+        .args(objects)
+        .args(request.link_inputs)
+        .args(request.flags.for_link());
+    match request.runtime {
+        None if request.flags.openmp() => command = command.arg("-fopenmp"),
+        None => {}
+        Some(runtime) => {
+            for folder in runtime.folders() {
+                let mut rpath = OsString::from("-Wl,-rpath,");
+                rpath.push(folder);
+                command = command.arg(rpath);
+            }
+            command = command
+                .arg("-Wl,--no-as-needed")
+                .arg(&runtime.libomptarget)
+                .arg(&runtime.libomp)
+                .args(["-lm", "-lpthread", "-ldl"]);
+        }
+    }
+    command.arg("-o").arg(request.output)
+}
+
+fn abi_define(runtime: Option<&OffloadRuntime>) -> Option<String> {
+    runtime.map(|runtime| format!("-DREX_LLVM_ABI={}", runtime.abi))
+}
+
+fn string_define(name: &str, value: &std::ffi::OsStr) -> OsString {
+    let value = value
+        .to_string_lossy()
+        .replace('\\', r"\\")
+        .replace('"', "\\\"");
+    format!("-D{name}=\"{value}\"").into()
+}
+
+fn language_name(language: Language) -> &'static str {
+    match language {
+        Language::C => "c",
+        Language::Cxx => "c++",
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,188 @@
+//! Plans as text.
+
+use super::*;
+use crate::toolchain::{HostCompiler, Version};
+use expect_test::{Expect, expect};
+
+struct Case {
+    sources: &'static [&'static str],
+    lowered: usize,
+    flags: &'static str,
+    device: DeviceTarget,
+    placement: ImagePlacement,
+}
+
+fn check_plan(case: &Case, expected: Expect) {
+    let compiler = |program: &str| HostCompiler {
+        program: program.into(),
+        leading: Vec::new(),
+        family: Family::Gnu,
+        version: String::new(),
+    };
+    let host = HostCompilers {
+        c: compiler("gcc"),
+        cxx: compiler("g++"),
+    };
+    let runtime = OffloadRuntime {
+        libomptarget: "/llvm/lib/libomptarget.so".into(),
+        libomp: "/llvm/lib/libomp.so".into(),
+        abi: 19,
+    };
+    let (flags, _) = CompilerFlags::extract(case.flags.split_whitespace().map(Into::into), &[]);
+    let units: Vec<Unit> = case
+        .sources
+        .iter()
+        .enumerate()
+        .map(|(unit_idx, source)| Unit {
+            source: source.into(),
+            language: Language::from_file_name(source).unwrap(),
+            lowered: (unit_idx < case.lowered).then(|| {
+                let name = Path::new(source).file_name().unwrap().to_str().unwrap();
+                let stem = name.split('.').next().unwrap();
+                LoweredUnit {
+                    host: Path::new("work").join(format!("rose_{name}")),
+                    device: Some(Path::new("work").join(format!("rex_lib_{stem}.cu"))),
+                }
+            }),
+        })
+        .collect();
+    let plan = plan(&BuildRequest {
+        units: &units,
+        link_inputs: &[],
+        flags: &flags,
+        host: &host,
+        runtime: (case.lowered > 0).then_some(&runtime),
+        device: &case.device,
+        placement: case.placement,
+        work: Path::new("work"),
+        output: Path::new("bin/prog"),
+    });
+    let text: Vec<String> = plan
+        .stages
+        .iter()
+        .map(|stage| stage.iter().map(|command| format!("{command}\n")).collect())
+        .collect();
+    expected.assert_eq(&text.join("--\n"));
+}
+
+fn nvcc(major: u32) -> DeviceTarget {
+    let cuda = Version { major, minor: 0 };
+    DeviceTarget::Nvptx {
+        arch: "sm_90".into(),
+        compiler: DeviceCompiler::Nvcc {
+            nvcc: "nvcc".into(),
+            cuda,
+        },
+    }
+}
+
+#[test]
+fn a_program_for_the_host_device() {
+    let case = Case {
+        sources: &["src/axpy.c"],
+        lowered: 1,
+        flags: "-O3 -Iinc -DN=4 -lrt -Wall",
+        device: DeviceTarget::Host,
+        placement: ImagePlacement::Embedded,
+    };
+    check_plan(
+        &case,
+        expect![[r#"
+            gcc -DREX_LLVM_ABI=19 -iquote src -I work -O3 -Iinc -DN=4 -Wall -fopenmp -foffload=disable -c work/rose_axpy.c -o work/axpy.o
+            g++ -x c++ -std=gnu++17 -fPIC -DREX_DEVICE_HOST -DREX_LLVM_ABI=19 -iquote src -I work -O3 -Iinc -DN=4 -c work/rex_lib_axpy.cu -o work/rex_lib_axpy.device.o
+            g++ -x c++ -std=gnu++17 -fPIC -DREX_DEVICE_HOST -DREX_LLVM_ABI=19 -iquote work -I work -O3 -Iinc -DN=4 -c work/rex_nvidia.cu -o work/rex_nvidia.device.o
+            --
+            g++ -shared -Wl,-Bsymbolic work/rex_lib_axpy.device.o work/rex_nvidia.device.o -lm -lpthread -o work/rex_lib_nvidia.image.so
+            --
+            g++ -O2 -DREX_LLVM_ABI=19 '-DREX_EMBED_IMAGE="work/rex_lib_nvidia.image.so"' -c work/register_cubin.cpp -o work/register_cubin.o
+            --
+            g++ work/axpy.o work/register_cubin.o -lrt -Wl,-rpath,/llvm/lib -Wl,--no-as-needed /llvm/lib/libomptarget.so /llvm/lib/libomp.so -lm -lpthread -ldl -o bin/prog
+        "#]],
+    );
+}
+
+#[test]
+fn c_and_cxx_for_a_gpu_with_nvcc() {
+    let case = Case {
+        sources: &["main.cpp", "kernel.c"],
+        lowered: 2,
+        flags: "-std=c++20 -iquote q -isystem s -ffast-math",
+        device: nvcc(12),
+        placement: ImagePlacement::Beside,
+    };
+    check_plan(
+        &case,
+        expect![[r#"
+            g++ -DREX_LLVM_ABI=19 -iquote . -I work -std=c++20 -iquote q -isystem s -ffast-math -fopenmp -foffload=disable -c work/rose_main.cpp -o work/main.o
+            gcc -DREX_LLVM_ABI=19 -iquote . -I work -iquote q -isystem s -ffast-math -fopenmp -foffload=disable -c work/rose_kernel.c -o work/kernel.o
+            nvcc -arch=sm_90 -dc -O3 -ccbin=g++ -std=c++20 -DREX_LLVM_ABI=19 -Xcompiler -iquote -Xcompiler . -I work -Xcompiler -iquote -Xcompiler q -isystem s --use_fast_math work/rex_lib_main.cu -o work/rex_lib_main.device.o
+            nvcc -arch=sm_90 -dc -O3 -ccbin=g++ -std=c++20 -DREX_LLVM_ABI=19 -Xcompiler -iquote -Xcompiler . -I work -Xcompiler -iquote -Xcompiler q -isystem s --use_fast_math work/rex_lib_kernel.cu -o work/rex_lib_kernel.device.o
+            nvcc -arch=sm_90 -dc -O3 -ccbin=g++ -std=c++20 -DREX_LLVM_ABI=19 -Xcompiler -iquote -Xcompiler work -I work -Xcompiler -iquote -Xcompiler q -isystem s --use_fast_math work/rex_nvidia.cu -o work/rex_nvidia.device.o
+            --
+            nvcc -arch=sm_90 -dlink -cubin -ccbin=g++ work/rex_lib_main.device.o work/rex_lib_kernel.device.o work/rex_nvidia.device.o -o bin/prog.cubin
+            --
+            g++ -O2 -DREX_LLVM_ABI=19 '-DREX_IMAGE_NAME="prog.cubin"' -c work/register_cubin.cpp -o work/register_cubin.o
+            --
+            g++ work/main.o work/kernel.o work/register_cubin.o -Wl,-rpath,/llvm/lib -Wl,--no-as-needed /llvm/lib/libomptarget.so /llvm/lib/libomp.so -lm -lpthread -ldl -o bin/prog
+        "#]],
+    );
+}
+
+#[test]
+fn a_gpu_with_clang_and_ptxas() {
+    let compiler = DeviceCompiler::Clang {
+        clang: "clang-19".into(),
+        version: Version {
+            major: 19,
+            minor: 1,
+        },
+        ptxas: "/cuda/bin/ptxas".into(),
+        cuda: Version {
+            major: 12,
+            minor: 9,
+        },
+    };
+    let case = Case {
+        sources: &["axpy.c"],
+        lowered: 1,
+        flags: "",
+        device: DeviceTarget::Nvptx {
+            arch: "sm_80".into(),
+            compiler,
+        },
+        placement: ImagePlacement::Embedded,
+    };
+    check_plan(
+        &case,
+        expect![[r#"
+            gcc -DREX_LLVM_ABI=19 -iquote . -I work -fopenmp -foffload=disable -c work/rose_axpy.c -o work/axpy.o
+            clang-19 -x cuda --cuda-device-only --cuda-gpu-arch=sm_80 -nocudainc -nocudalib -O3 -std=gnu++17 -DREX_LLVM_ABI=19 -iquote . -I work -emit-llvm -c work/rex_lib_axpy.cu -o work/rex_lib_axpy.device.bc
+            --
+            clang-19 -x cuda --cuda-device-only --cuda-gpu-arch=sm_80 -nocudainc -nocudalib -O3 -std=gnu++17 -DREX_LLVM_ABI=19 -iquote work -I work --ptxas-path=/cuda/bin/ptxas -Xclang -mlink-bitcode-file -Xclang work/rex_lib_axpy.device.bc -c work/rex_nvidia.cu -o work/rex_lib_nvidia.cubin
+            --
+            g++ -O2 -DREX_LLVM_ABI=19 '-DREX_EMBED_IMAGE="work/rex_lib_nvidia.cubin"' -c work/register_cubin.cpp -o work/register_cubin.o
+            --
+            g++ work/axpy.o work/register_cubin.o -Wl,-rpath,/llvm/lib -Wl,--no-as-needed /llvm/lib/libomptarget.so /llvm/lib/libomp.so -lm -lpthread -ldl -o bin/prog
+        "#]],
+    );
+}
+
+#[test]
+fn files_with_nothing_to_offload_are_compiled_as_they_are() {
+    let case = Case {
+        sources: &["a/util.c", "b/util.c"],
+        lowered: 0,
+        flags: "",
+        device: DeviceTarget::Host,
+        placement: ImagePlacement::Embedded,
+    };
+    check_plan(
+        &case,
+        expect![[r#"
+        gcc -fopenmp -foffload=disable -c a/util.c -o work/util.o
+        gcc -fopenmp -foffload=disable -c b/util.c -o work/util-1.o
+        --
+        gcc work/util.o work/util-1.o -fopenmp -o bin/prog
+    "#]],
+    );
+}

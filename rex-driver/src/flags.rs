@@ -1,0 +1,390 @@
+//! Compiler flags in the spelling of gcc and clang, and which step needs which of them.
+//!
+//! Flags keep their words and their order. Long options (`--name`) are not flags: they belong to
+//! rex. What a flag does is decided here once; the steps of a build only choose by [`FlagKind`].
+
+use std::ffi::{OsStr, OsString};
+
+use rex_syntax::source::Language;
+
+/// What a flag is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FlagKind {
+    /// `-D`, `-U`: macros.
+    Macro,
+    /// `-I`, `-isystem`, `-include` and the like: where includes come from.
+    Include,
+    /// `-std=`, `-ansi`.
+    Standard(Option<Language>),
+    /// `-O…`.
+    Optimization,
+    /// `-g…`.
+    DebugInfo,
+    /// Floating-point rules such as `-ffast-math`, which device code must share.
+    FloatingPoint,
+    /// `-m…`: the host processor.
+    Machine,
+    /// `-fopenmp` in any spelling.
+    OpenMp,
+    /// `-fno-openmp`.
+    NoOpenMp,
+    /// Another compiler's offload options, such as `-fopenmp-targets=`; never passed on.
+    Offload,
+    /// `-l`, `-L`, `-Wl,` and the like.
+    Link,
+    /// `-pthread`, `-shared`, `-static` and others that matter to every step of the host build.
+    Everywhere,
+    /// Anything else: warnings, code generation. For the host compiler only.
+    Other,
+}
+
+/// One flag with its value, in the words the user wrote.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Flag {
+    /// One word, or two when the value is separate.
+    pub words: Vec<OsString>,
+    /// What it is for.
+    pub kind: FlagKind,
+}
+
+/// The compiler flags of one command line, in order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CompilerFlags {
+    flags: Vec<Flag>,
+    language: Option<Language>,
+}
+
+impl CompilerFlags {
+    /// Takes the compiler flags out of an argument list and returns the rest.
+    ///
+    /// `own` lists the single-letter options that stay in the rest although they look like flags.
+    pub fn extract(
+        args: impl IntoIterator<Item = OsString>,
+        own: &[&str],
+    ) -> (CompilerFlags, Vec<OsString>) {
+        let mut found = CompilerFlags::default();
+        let mut rest = Vec::new();
+        let mut args = args.into_iter();
+        while let Some(arg) = args.next() {
+            if arg == "--" {
+                rest.push(arg);
+                rest.extend(args);
+                break;
+            }
+            let text = arg.to_string_lossy().into_owned();
+            let is_own = own.iter().any(|letter| text.starts_with(letter));
+            if !text.starts_with('-') || text == "-" || text.starts_with("--") || is_own {
+                rest.push(arg);
+                continue;
+            }
+            let mut words = vec![arg];
+            if takes_separate_value(&text) {
+                words.extend(args.next());
+            }
+            found.push(words);
+        }
+        (found, rest)
+    }
+
+    /// Adds one flag given as its words.
+    pub fn push(&mut self, words: Vec<OsString>) {
+        let Some(first) = words.first() else { return };
+        let text = first.to_string_lossy();
+        if let Some(value) = text.strip_prefix("-x") {
+            let value = words
+                .get(1)
+                .map_or_else(|| value.into(), |word| word.to_string_lossy());
+            self.language = match value.as_ref() {
+                "c" => Some(Language::C),
+                "c++" => Some(Language::Cxx),
+                _ => None,
+            };
+            return;
+        }
+        let kind = kind_of(&text);
+        self.flags.push(Flag { words, kind });
+    }
+
+    /// The language that `-x` set for every file, if it did.
+    pub fn language(&self) -> Option<Language> {
+        self.language
+    }
+
+    /// All flags.
+    pub fn iter(&self) -> impl Iterator<Item = &Flag> {
+        self.flags.iter()
+    }
+
+    /// Whether host OpenMP is on: it is unless turned off.
+    pub fn openmp(&self) -> bool {
+        let last = self
+            .flags
+            .iter()
+            .rev()
+            .find(|flag| matches!(flag.kind, FlagKind::OpenMp | FlagKind::NoOpenMp));
+        last.is_none_or(|flag| flag.kind == FlagKind::OpenMp)
+    }
+
+    /// Whether a flag of this kind was given.
+    pub fn has(&self, kind: FlagKind) -> bool {
+        self.flags.iter().any(|flag| flag.kind == kind)
+    }
+
+    /// Whether exactly this word was given.
+    pub fn contains(&self, word: &str) -> bool {
+        self.flags
+            .iter()
+            .any(|flag| flag.words.first().is_some_and(|first| first == word))
+    }
+
+    /// The words that compile a host file of a language.
+    pub fn for_host_compile(&self, language: Language) -> Vec<OsString> {
+        self.words_where(|flag| match flag.kind {
+            FlagKind::Standard(of) => of.is_none_or(|of| of == language),
+            FlagKind::OpenMp | FlagKind::NoOpenMp | FlagKind::Offload | FlagKind::Link => false,
+            FlagKind::Macro
+            | FlagKind::Include
+            | FlagKind::Optimization
+            | FlagKind::DebugInfo
+            | FlagKind::FloatingPoint
+            | FlagKind::Machine
+            | FlagKind::Everywhere
+            | FlagKind::Other => true,
+        })
+    }
+
+    /// The words that matter to the preprocessor alone.
+    pub fn for_preprocessing(&self, language: Language) -> Vec<OsString> {
+        self.words_where(|flag| match flag.kind {
+            FlagKind::Standard(of) => of.is_none_or(|of| of == language),
+            FlagKind::Macro
+            | FlagKind::Include
+            | FlagKind::Optimization
+            | FlagKind::FloatingPoint
+            | FlagKind::Machine
+            | FlagKind::Everywhere => true,
+            FlagKind::Other => flag.words[0].to_string_lossy().starts_with("-f"),
+            FlagKind::DebugInfo
+            | FlagKind::OpenMp
+            | FlagKind::NoOpenMp
+            | FlagKind::Offload
+            | FlagKind::Link => false,
+        })
+    }
+
+    /// The words that link the program.
+    pub fn for_link(&self) -> Vec<OsString> {
+        self.words_where(|flag| {
+            matches!(
+                flag.kind,
+                FlagKind::Link | FlagKind::Machine | FlagKind::Everywhere | FlagKind::DebugInfo
+            )
+        })
+    }
+
+    /// The words of the flags that `choose` accepts.
+    pub fn words_where(&self, choose: impl Fn(&Flag) -> bool) -> Vec<OsString> {
+        self.flags
+            .iter()
+            .filter(|flag| choose(flag))
+            .flat_map(|flag| flag.words.clone())
+            .collect()
+    }
+}
+
+/// Whether a flag's value is the next word.
+pub fn takes_separate_value(flag: &str) -> bool {
+    const FLAGS: &[&str] = &[
+        "-D",
+        "-U",
+        "-I",
+        "-L",
+        "-l",
+        "-x",
+        "-isystem",
+        "-iquote",
+        "-idirafter",
+        "-iprefix",
+        "-iwithprefix",
+        "-isysroot",
+        "-include",
+        "-imacros",
+        "-Xlinker",
+        "-Xpreprocessor",
+        "-Xassembler",
+        "-Xclang",
+        "-Xcompiler",
+        "-T",
+        "-u",
+        "-z",
+        "-e",
+        "-A",
+        "-MF",
+        "-MT",
+        "-MQ",
+        "-MJ",
+        "-arch",
+        "-target",
+        "-framework",
+        "-rpath",
+        "-Xopenmp-target",
+        "-wrapper",
+        "-dumpbase",
+        "-dumpdir",
+        "-aux-info",
+        "-mllvm",
+    ];
+    FLAGS.contains(&flag) || flag.starts_with("-Xopenmp-target=")
+}
+
+fn kind_of(flag: &str) -> FlagKind {
+    let any = |prefixes: &[&str]| prefixes.iter().any(|prefix| flag.starts_with(prefix));
+    if let Some(standard) = flag.strip_prefix("-std=") {
+        let language = if standard.contains("++") {
+            Language::Cxx
+        } else {
+            Language::C
+        };
+        return FlagKind::Standard(Some(language));
+    }
+    match flag {
+        "-ansi" => FlagKind::Standard(None),
+        "-fopenmp" | "-fopenmp=libomp" | "-fopenmp=libgomp" | "-fopenmp=libiomp5" | "-qopenmp"
+        | "-fiopenmp" | "-openmp" | "-mp" => FlagKind::OpenMp,
+        "-fno-openmp" => FlagKind::NoOpenMp,
+        "-pthread" | "-pthreads" | "-static" | "-shared" | "-pie" | "-no-pie" | "-static-pie"
+        | "-fPIC" | "-fpic" | "-fPIE" | "-fpie" | "-fno-pie" | "-fno-PIE" | "-pg"
+        | "--coverage" => FlagKind::Everywhere,
+        "-s" | "-rdynamic" | "-nostdlib" | "-nodefaultlibs" | "-nostartfiles"
+        | "-static-libgcc" | "-static-libstdc++" | "-T" | "-u" | "-z" | "-e" | "-Xlinker"
+        | "-rpath" | "-framework" => FlagKind::Link,
+        _ if any(&[
+            "-fopenmp-target",
+            "-fopenmp-cuda",
+            "-foffload",
+            "-Xopenmp-target",
+            "-mp=",
+            "-gpu=",
+        ]) =>
+        {
+            FlagKind::Offload
+        }
+        _ if any(&["-march=sm_", "-mgpu"]) => FlagKind::Offload,
+        _ if any(&[
+            "-fsanitize=",
+            "-flto",
+            "-fprofile",
+            "-fcoverage",
+            "-fuse-ld=",
+        ]) =>
+        {
+            FlagKind::Everywhere
+        }
+        _ if any(&["-D", "-U"]) => FlagKind::Macro,
+        _ if any(&[
+            "-I",
+            "-isystem",
+            "-iquote",
+            "-idirafter",
+            "-include",
+            "-imacros",
+            "-nostdinc",
+            "-iprefix",
+            "-iwithprefix",
+            "-isysroot",
+        ]) =>
+        {
+            FlagKind::Include
+        }
+        _ if any(&["-O"]) => FlagKind::Optimization,
+        _ if any(&[
+            "-ffast-math",
+            "-fno-fast-math",
+            "-ffp-contract",
+            "-funsafe-math",
+            "-fno-math-errno",
+            "-fmath-errno",
+            "-ffinite-math",
+            "-fassociative-math",
+            "-freciprocal-math",
+            "-fno-signed-zeros",
+            "-fno-trapping-math",
+        ]) =>
+        {
+            FlagKind::FloatingPoint
+        }
+        _ if any(&["-g"]) => FlagKind::DebugInfo,
+        _ if any(&["-l", "-L", "-Wl,"]) => FlagKind::Link,
+        _ if any(&["-m"]) => FlagKind::Machine,
+        _ => FlagKind::Other,
+    }
+}
+
+/// Names the language of an input: `-x` decides, else the file's extension.
+pub fn language_of(path: &OsStr, flags: &CompilerFlags) -> Option<Language> {
+    flags
+        .language()
+        .or_else(|| Language::from_file_name(&path.to_string_lossy()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn extract(line: &str) -> (CompilerFlags, Vec<OsString>) {
+        CompilerFlags::extract(line.split_whitespace().map(OsString::from), &["-o", "-h"])
+    }
+
+    fn text(words: Vec<OsString>) -> String {
+        words.join(OsStr::new(" ")).into_string().unwrap()
+    }
+
+    #[test]
+    fn flags_are_taken_out_and_the_rest_stays() {
+        let (flags, rest) =
+            extract("a.c -o prog -D N=4 -isystem inc -O2 --device host -lm -- -Dkept");
+        assert_eq!(text(rest), "a.c -o prog --device host -- -Dkept");
+        assert_eq!(
+            text(flags.for_host_compile(Language::C)),
+            "-D N=4 -isystem inc -O2"
+        );
+        assert_eq!(text(flags.for_link()), "-lm");
+    }
+
+    #[test]
+    fn a_standard_goes_to_its_language_only() {
+        let (flags, _) = extract("-std=gnu11 -std=c++20");
+        assert_eq!(text(flags.for_host_compile(Language::C)), "-std=gnu11");
+        assert_eq!(text(flags.for_host_compile(Language::Cxx)), "-std=c++20");
+    }
+
+    #[test]
+    fn openmp_is_on_unless_the_last_word_says_no() {
+        assert!(extract("-O2").0.openmp());
+        assert!(!extract("-fopenmp -fno-openmp").0.openmp());
+        assert!(extract("-fno-openmp -qopenmp").0.openmp());
+    }
+
+    #[test]
+    fn offload_options_of_other_compilers_are_not_passed_on() {
+        let (flags, rest) = extract(
+            "-fopenmp-targets=nvptx64 -Xopenmp-target -march=sm_70 -foffload=nvptx-none a.c",
+        );
+        assert_eq!(text(flags.for_host_compile(Language::C)), "");
+        assert_eq!(text(rest), "a.c");
+    }
+
+    #[test]
+    fn x_sets_the_language_of_every_file() {
+        let (flags, _) = extract("-x c++ a.c");
+        assert_eq!(language_of("a.c".as_ref(), &flags), Some(Language::Cxx));
+        assert_eq!(
+            language_of("a.c".as_ref(), &CompilerFlags::default()),
+            Some(Language::C)
+        );
+        assert_eq!(
+            language_of("a.f90".as_ref(), &CompilerFlags::default()),
+            None
+        );
+    }
+}

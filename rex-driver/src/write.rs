@@ -1,0 +1,166 @@
+//! The only module that writes files.
+//!
+//! A file appears complete or not at all: it is written beside its place and renamed. A file whose
+//! bytes are already right is left alone, so build systems see no change. An input is never
+//! overwritten.
+
+use std::fs::{self, Permissions};
+use std::io::Write;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use crate::error::Error;
+
+/// What happened to a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It was written.
+    Written,
+    /// It already had these bytes.
+    Unchanged,
+}
+
+/// Writes files into folders, keeping clear of the inputs.
+#[derive(Clone, Debug, Default)]
+pub struct Writer {
+    /// Device and inode of each input.
+    inputs: Vec<(u64, u64)>,
+}
+
+impl Writer {
+    /// A writer that refuses to overwrite any of `inputs`, under whatever name they are reached.
+    pub fn new<'a>(inputs: impl IntoIterator<Item = &'a Path>) -> Self {
+        let inputs = inputs.into_iter().filter_map(identity).collect();
+        Self { inputs }
+    }
+
+    /// Writes one file.
+    ///
+    /// # Errors
+    /// [`Error::OverwritesInput`] if the place is one of the inputs, [`Error::Io`] if the system refuses.
+    pub fn write(&self, path: &Path, bytes: &[u8]) -> Result<Outcome, Error> {
+        if identity(path).is_some_and(|place| self.inputs.contains(&place)) {
+            return Err(Error::OverwritesInput(path.to_owned()));
+        }
+        if fs::read(path).is_ok_and(|existing| existing == bytes) {
+            return Ok(Outcome::Unchanged);
+        }
+        let folder = match path.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder,
+            _ => Path::new("."),
+        };
+        create_folder(folder)?;
+        let mut file = tempfile::Builder::new()
+            .prefix(".rex-")
+            .permissions(Permissions::from_mode(0o666))
+            .tempfile_in(folder)
+            .map_err(Error::io("write in", folder))?;
+        file.write_all(bytes).map_err(Error::io("write", path))?;
+        file.persist(path)
+            .map_err(|failed| Error::io("write", path)(failed.error))?;
+        Ok(Outcome::Written)
+    }
+}
+
+/// Creates a folder and those above it.
+///
+/// # Errors
+/// [`Error::Io`] if the system refuses.
+pub fn create_folder(folder: &Path) -> Result<(), Error> {
+    fs::create_dir_all(folder).map_err(Error::io("create the folder", folder))
+}
+
+/// A folder for intermediate files.
+#[derive(Debug)]
+pub enum WorkFolder {
+    /// Removed when dropped.
+    Temporary(tempfile::TempDir),
+    /// Kept for the user to read.
+    Kept(PathBuf),
+}
+
+impl WorkFolder {
+    /// Creates the folder the user asked to keep, or a temporary one.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if the system refuses.
+    pub fn create(keep: Option<&Path>) -> Result<Self, Error> {
+        if let Some(folder) = keep {
+            create_folder(folder)?;
+            return Ok(Self::Kept(folder.to_owned()));
+        }
+        let parent = std::env::temp_dir();
+        let folder = tempfile::Builder::new().prefix("rex-").tempdir_in(&parent);
+        Ok(Self::Temporary(
+            folder.map_err(Error::io("create a folder in", &parent))?,
+        ))
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::Temporary(folder) => folder.path(),
+            Self::Kept(folder) => folder,
+        }
+    }
+}
+
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    fs::metadata(path).ok().map(|meta| (meta.dev(), meta.ino()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unchanged_file_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("new/a.txt");
+        let writer = Writer::default();
+        assert_eq!(writer.write(&path, b"x").unwrap(), Outcome::Written);
+        let before = identity(&path);
+        assert_eq!(writer.write(&path, b"x").unwrap(), Outcome::Unchanged);
+        assert_eq!(identity(&path), before);
+        assert_eq!(writer.write(&path, b"y").unwrap(), Outcome::Written);
+        assert_eq!(fs::read(&path).unwrap(), b"y");
+    }
+
+    #[test]
+    fn an_input_is_not_overwritten_under_any_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let input = folder.path().join("in.c");
+        fs::write(&input, "int x;").unwrap();
+        let alias = folder.path().join("alias.c");
+        std::os::unix::fs::symlink(&input, &alias).unwrap();
+        let writer = Writer::new([input.as_path()]);
+        for path in [&input, &alias] {
+            assert!(matches!(
+                writer.write(path, b""),
+                Err(Error::OverwritesInput(_))
+            ));
+        }
+        assert_eq!(fs::read(&input).unwrap(), b"int x;");
+    }
+
+    #[test]
+    fn nothing_is_left_behind_when_writing_fails() {
+        let folder = tempfile::tempdir().unwrap();
+        let blocked = folder.path().join("blocked");
+        fs::create_dir(&blocked).unwrap();
+        assert!(matches!(
+            Writer::default().write(&blocked, b"x"),
+            Err(Error::Io { .. })
+        ));
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_temporary_work_folder_disappears() {
+        let work = WorkFolder::create(None).unwrap();
+        let path = work.path().to_owned();
+        assert!(path.is_dir());
+        drop(work);
+        assert!(!path.exists());
+    }
+}

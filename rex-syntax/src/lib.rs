@@ -3,8 +3,10 @@
 //! This crate is usable alone for source tools. It owns bytes ([`source`]), edits over them ([`edit`]), messages about them ([`diag`]),
 //! OpenMP directives ([`omp`]) and the syntax tree. It knows nothing about what a directive means.
 
+pub mod cst;
 pub mod diag;
 pub mod edit;
+pub mod kind;
 pub mod lex;
 pub mod omp;
 pub mod pragma;

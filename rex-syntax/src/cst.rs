@@ -1,0 +1,620 @@
+//! The syntax tree of one text, C or C++.
+//!
+//! This is the only module that knows which parser is used. The parser's tree is copied into a flat list in source order, so parents,
+//! siblings and descendants are cheap, nesting depth costs no stack, and a [`Node`] is two words.
+//!
+//! A tree is parsed from a masked text (`view`) and answers with the original text of the same length.
+
+use std::cell::RefCell;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::{Arc, LazyLock};
+
+use text_size::{TextRange, TextSize};
+
+use crate::kind::{Field, Kind};
+use crate::lex;
+use crate::source::Language;
+
+/// A syntax tree and the text it describes.
+#[derive(Clone)]
+pub struct Tree {
+    text: Arc<str>,
+    language: Language,
+    nodes: Vec<Entry>,
+}
+
+/// One node of a [`Tree`].
+#[derive(Clone, Copy)]
+pub struct Node<'t> {
+    tree: &'t Tree,
+    idx: u32,
+}
+
+/// Parses `text`; nodes answer with the text of `original`.
+///
+/// Parsing never fails: text that is not C or C++ becomes [`Kind::Error`] nodes.
+///
+/// # Panics
+/// When the two texts differ in length.
+pub fn parse(text: &str, original: Arc<str>, language: Language) -> Tree {
+    assert_eq!(
+        text.len(),
+        original.len(),
+        "a masked view has the length of its text"
+    );
+    let parsed = PARSER.with_borrow_mut(|parser| {
+        parser.set_language(&GRAMMARS.of(language).language).ok()?;
+        parser.parse(text, None)
+    });
+    let nodes = match parsed {
+        Some(parsed) => flatten(&parsed, text.len(), GRAMMARS.of(language)),
+        None => vec![Entry::root_error(text.len())],
+    };
+    Tree {
+        text: original,
+        language,
+        nodes,
+    }
+}
+
+/// Parses a text that is its own original, such as a declaration found in a header.
+pub fn parse_fragment(text: &str, language: Language) -> Tree {
+    parse(text, text.into(), language)
+}
+
+impl Tree {
+    /// The node of the whole text.
+    pub fn root(&self) -> Node<'_> {
+        Node { tree: self, idx: 0 }
+    }
+
+    /// The original text.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The language it was parsed as.
+    pub fn language(&self) -> Language {
+        self.language
+    }
+
+    /// Every node in source order, parents before children, keywords and punctuators included.
+    pub fn nodes(&self) -> impl Iterator<Item = Node<'_>> {
+        (0..size(self.nodes.len())).map(|idx| Node { tree: self, idx })
+    }
+
+    /// The node with this index, as [`Node::index`] gave it.
+    pub fn node(&self, index: u32) -> Option<Node<'_>> {
+        (index < size(self.nodes.len())).then_some(Node {
+            tree: self,
+            idx: index,
+        })
+    }
+}
+
+impl fmt::Debug for Tree {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tree")
+            .field("language", &self.language)
+            .field("n_nodes", &self.nodes.len())
+            .finish()
+    }
+}
+
+impl<'t> Node<'t> {
+    /// What it is.
+    pub fn kind(self) -> Kind {
+        self.entry().kind
+    }
+
+    /// Its place in the original text.
+    pub fn range(self) -> TextRange {
+        TextRange::new(self.entry().start, self.entry().end)
+    }
+
+    /// Its text, as the user wrote it.
+    pub fn text(self) -> &'t str {
+        lex::slice(&self.tree.text, self.range())
+    }
+
+    /// The tree it belongs to.
+    pub fn tree(self) -> &'t Tree {
+        self.tree
+    }
+
+    /// A number that identifies the node within its tree; it grows in source order.
+    pub fn index(self) -> u32 {
+        self.idx
+    }
+
+    /// The characters of an anonymous node; empty for any other.
+    pub fn token(self) -> &'static str {
+        match self.kind() {
+            Kind::Token => GRAMMARS
+                .of(self.tree.language)
+                .symbol_name(self.entry().symbol),
+            _ => "",
+        }
+    }
+
+    /// Whether the node is named: neither keyword nor punctuator.
+    pub fn is_named(self) -> bool {
+        self.entry().flags & ANONYMOUS == 0
+    }
+
+    /// The named children: everything but keywords and punctuators.
+    pub fn children(self) -> impl Iterator<Item = Node<'t>> {
+        self.tokens_and_children().filter(|child| child.is_named())
+    }
+
+    /// The named child at this position.
+    pub fn child(self, idx: usize) -> Option<Node<'t>> {
+        self.children().nth(idx)
+    }
+
+    /// All children.
+    pub fn tokens_and_children(self) -> impl Iterator<Item = Node<'t>> {
+        let end = self.entry().subtree_end;
+        let mut next = self.idx + 1;
+        std::iter::from_fn(move || {
+            if next >= end {
+                return None;
+            }
+            let child = Node {
+                tree: self.tree,
+                idx: next,
+            };
+            next = child.entry().subtree_end;
+            Some(child)
+        })
+    }
+
+    /// The first child with this role.
+    pub fn field(self, field: Field) -> Option<Node<'t>> {
+        self.tokens_and_children()
+            .find(|child| child.entry().field == Some(field))
+    }
+
+    /// All children with this role.
+    pub fn fields(self, field: Field) -> Vec<Node<'t>> {
+        self.tokens_and_children()
+            .filter(|child| child.entry().field == Some(field))
+            .collect()
+    }
+
+    /// The role it plays for its parent.
+    pub fn role(self) -> Option<Field> {
+        self.entry().field
+    }
+
+    /// The node around it.
+    pub fn parent(self) -> Option<Node<'t>> {
+        (self.idx != 0).then(|| Node {
+            tree: self.tree,
+            idx: self.entry().parent,
+        })
+    }
+
+    /// The nodes around it, from its parent to the root.
+    pub fn ancestors(self) -> impl Iterator<Item = Node<'t>> {
+        std::iter::successors(self.parent(), |node| node.parent())
+    }
+
+    /// The named node after it, with the same parent.
+    pub fn next_sibling(self) -> Option<Node<'t>> {
+        let end = self.parent()?.entry().subtree_end;
+        let mut next = self.entry().subtree_end;
+        while next < end {
+            let node = Node {
+                tree: self.tree,
+                idx: next,
+            };
+            if node.is_named() {
+                return Some(node);
+            }
+            next = node.entry().subtree_end;
+        }
+        None
+    }
+
+    /// The named node before it, with the same parent.
+    pub fn prev_sibling(self) -> Option<Node<'t>> {
+        self.parent()?
+            .children()
+            .take_while(|sibling| sibling.idx < self.idx)
+            .last()
+    }
+
+    /// Whether it is text the parser could not place.
+    pub fn is_error(self) -> bool {
+        self.kind() == Kind::Error
+    }
+
+    /// Whether the parser assumed it although it is not in the text.
+    pub fn is_missing(self) -> bool {
+        self.kind() == Kind::Missing
+    }
+
+    /// Whether it is or contains an error or a missing node.
+    pub fn has_error(self) -> bool {
+        self.entry().flags & HAS_ERROR != 0
+    }
+
+    /// The named nodes below it, parents first, in source order.
+    pub fn descendants(self) -> Descendants<'t> {
+        Descendants {
+            tree: self.tree,
+            next: self.idx + 1,
+            end: self.entry().subtree_end,
+            last: self.idx,
+        }
+    }
+
+    /// The smallest named node at or below this one that covers a range.
+    pub fn smallest_at(self, range: TextRange) -> Node<'t> {
+        let mut node = self;
+        while let Some(child) = node
+            .children()
+            .take_while(|child| child.range().start() <= range.start())
+            .find(|child| child.range().contains_range(range))
+        {
+            node = child;
+        }
+        node
+    }
+
+    /// The condition of a statement or `?:` without its parentheses; in C++ it may be a declaration.
+    pub fn condition(self) -> Option<Node<'t>> {
+        let condition = self.field(Field::Condition)?;
+        match condition.kind() {
+            Kind::ConditionClause => condition.field(Field::Value),
+            Kind::ParenthesizedExpression if self.kind() != Kind::ConditionalExpression => {
+                condition
+                    .children()
+                    .find(|node| node.kind() != Kind::Comment)
+            }
+            _ => Some(condition),
+        }
+    }
+
+    /// The index of `a[index]`.
+    pub fn subscript_index(self) -> Option<Node<'t>> {
+        self.field(Field::Index).or_else(|| {
+            let mut indices = self.field(Field::Indices)?.children();
+            indices.find(|node| node.kind() != Kind::Comment)
+        })
+    }
+
+    fn entry(self) -> &'t Entry {
+        &self.tree.nodes[self.idx as usize]
+    }
+}
+
+impl PartialEq for Node<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.idx == other.idx && std::ptr::eq(self.tree, other.tree)
+    }
+}
+
+impl Eq for Node<'_> {}
+
+impl Hash for Node<'_> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.idx.hash(state);
+    }
+}
+
+impl fmt::Debug for Node<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}@{:?}", self.kind().name(), self.range())
+    }
+}
+
+/// Iterator of [`Node::descendants`].
+#[derive(Clone, Debug)]
+pub struct Descendants<'t> {
+    tree: &'t Tree,
+    next: u32,
+    end: u32,
+    last: u32,
+}
+
+impl Descendants<'_> {
+    /// Leaves out everything below the node that was returned last.
+    pub fn skip_subtree(&mut self) {
+        let end = self.tree.nodes[self.last as usize].subtree_end;
+        self.next = self.next.max(end.min(self.end));
+    }
+}
+
+impl<'t> Iterator for Descendants<'t> {
+    type Item = Node<'t>;
+
+    fn next(&mut self) -> Option<Node<'t>> {
+        while self.next < self.end {
+            let node = Node {
+                tree: self.tree,
+                idx: self.next,
+            };
+            self.next += 1;
+            if node.is_named() {
+                self.last = node.idx;
+                return Some(node);
+            }
+        }
+        None
+    }
+}
+
+const ANONYMOUS: u8 = 1;
+const HAS_ERROR: u8 = 2;
+
+/// A node in the flat list. Its subtree is the entries from its own index to `subtree_end`.
+#[derive(Clone, Copy)]
+struct Entry {
+    kind: Kind,
+    field: Option<Field>,
+    flags: u8,
+    symbol: u16,
+    start: TextSize,
+    end: TextSize,
+    parent: u32,
+    subtree_end: u32,
+}
+
+impl Entry {
+    fn root_error(length: usize) -> Entry {
+        Entry {
+            kind: Kind::Error,
+            field: None,
+            flags: HAS_ERROR,
+            symbol: 0,
+            start: TextSize::new(0),
+            end: lex::range(0, length).end(),
+            parent: 0,
+            subtree_end: 1,
+        }
+    }
+}
+
+fn size(length: usize) -> u32 {
+    u32::try_from(length).unwrap_or(u32::MAX)
+}
+
+fn flatten(parsed: &tree_sitter::Tree, length: usize, grammar: &Grammar) -> Vec<Entry> {
+    let mut entries: Vec<Entry> = Vec::with_capacity(length / 2 + 16);
+    let mut open: Vec<u32> = Vec::new();
+    let mut cursor = parsed.walk();
+    loop {
+        let idx = size(entries.len());
+        entries.push(entry(&cursor, open.last().copied().unwrap_or(0), grammar));
+        open.push(idx);
+        if cursor.goto_first_child() {
+            continue;
+        }
+        loop {
+            close(&mut entries, &mut open);
+            if cursor.goto_next_sibling() {
+                break;
+            }
+            if !cursor.goto_parent() {
+                if let Some(root) = entries.first_mut() {
+                    root.start = TextSize::new(0);
+                    root.end = lex::range(0, length).end();
+                }
+                return entries;
+            }
+        }
+    }
+}
+
+fn entry(cursor: &tree_sitter::TreeCursor<'_>, parent: u32, grammar: &Grammar) -> Entry {
+    let node = cursor.node();
+    let place = lex::range(node.start_byte(), node.end_byte());
+    let kind = if node.is_missing() {
+        Kind::Missing
+    } else if node.is_error() {
+        Kind::Error
+    } else {
+        grammar.kind(node.kind_id())
+    };
+    let mut flags = 0;
+    if !node.is_named() {
+        flags |= ANONYMOUS;
+    }
+    if node.has_error() || node.is_missing() {
+        flags |= HAS_ERROR;
+    }
+    Entry {
+        kind,
+        field: cursor.field_id().and_then(|id| grammar.field(id.get())),
+        flags,
+        symbol: node.kind_id(),
+        start: place.start(),
+        end: place.end(),
+        parent,
+        subtree_end: 0,
+    }
+}
+
+/// Closes the innermost open node: its subtree ends here.
+fn close(entries: &mut [Entry], open: &mut Vec<u32>) {
+    let end = size(entries.len());
+    if let Some(entry) = open.pop().and_then(|idx| entries.get_mut(idx as usize)) {
+        entry.subtree_end = end;
+    }
+}
+
+/// One grammar with its symbols translated.
+struct Grammar {
+    language: tree_sitter::Language,
+    names: Vec<Box<str>>,
+    kinds: Vec<Kind>,
+    fields: Vec<Option<Field>>,
+}
+
+struct Grammars {
+    c: Grammar,
+    cxx: Grammar,
+}
+
+thread_local! {
+    static PARSER: RefCell<tree_sitter::Parser> = RefCell::new(tree_sitter::Parser::new());
+}
+
+static GRAMMARS: LazyLock<Grammars> = LazyLock::new(|| Grammars {
+    c: Grammar::new(tree_sitter_c::LANGUAGE.into()),
+    cxx: Grammar::new(tree_sitter_cpp::LANGUAGE.into()),
+});
+
+impl Grammars {
+    fn of(&self, language: Language) -> &Grammar {
+        match language {
+            Language::C => &self.c,
+            Language::Cxx => &self.cxx,
+        }
+    }
+}
+
+impl Grammar {
+    fn new(language: tree_sitter::Language) -> Grammar {
+        let kinds = (0..language.node_kind_count())
+            .map(|id| {
+                let id = u16::try_from(id).unwrap_or(u16::MAX);
+                let name = language.node_kind_for_id(id).unwrap_or_default();
+                let named = language.node_kind_is_named(id);
+                let known = Kind::NAMED.iter().find(|kind| named && kind.name() == name);
+                known.copied().unwrap_or(Kind::Token)
+            })
+            .collect();
+        let names = (0..language.node_kind_count())
+            .map(|id| {
+                let id = u16::try_from(id).unwrap_or(u16::MAX);
+                language.node_kind_for_id(id).unwrap_or_default().into()
+            })
+            .collect();
+        let fields = (0..=language.field_count())
+            .map(|id| {
+                let id = u16::try_from(id).unwrap_or(u16::MAX);
+                let name = language.field_name_for_id(id)?;
+                Field::ALL
+                    .iter()
+                    .find(|field| field.name() == name)
+                    .copied()
+            })
+            .collect();
+        Grammar {
+            language,
+            names,
+            kinds,
+            fields,
+        }
+    }
+
+    fn kind(&self, symbol: u16) -> Kind {
+        self.kinds
+            .get(usize::from(symbol))
+            .copied()
+            .unwrap_or(Kind::Token)
+    }
+
+    fn field(&self, id: u16) -> Option<Field> {
+        self.fields.get(usize::from(id)).copied().flatten()
+    }
+
+    fn symbol_name(&'static self, symbol: u16) -> &'static str {
+        self.names.get(usize::from(symbol)).map_or("", |name| name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named_kinds(node_types: &str) -> Vec<String> {
+        // A list of objects, two spaces deep: `"type": "x",` then `"named": true,`; supertypes have `"subtypes"` next.
+        let lines: Vec<&str> = node_types.lines().collect();
+        lines
+            .windows(3)
+            .filter(|window| window[0].starts_with("    \"type\": "))
+            .filter(|window| window[1].contains("true") && !window[2].contains("subtypes"))
+            .map(|window| {
+                window[0]
+                    .trim()
+                    .trim_start_matches("\"type\": ")
+                    .trim_matches(['"', ','])
+                    .to_owned()
+            })
+            .collect()
+    }
+
+    #[test]
+    fn the_kind_table_is_complete() {
+        for node_types in [tree_sitter_c::NODE_TYPES, tree_sitter_cpp::NODE_TYPES] {
+            let names = named_kinds(node_types);
+            assert!(names.len() > 100);
+            for name in names {
+                assert!(Kind::NAMED.iter().any(|kind| kind.name() == name), "{name}");
+            }
+        }
+        for grammar in [&GRAMMARS.c, &GRAMMARS.cxx] {
+            assert!(grammar.fields[1..].iter().all(Option::is_some));
+        }
+    }
+
+    #[test]
+    fn nodes_know_their_place() {
+        let tree = parse_fragment("int f(int n) { return a[n + 1]; }", Language::C);
+        let subscript = tree
+            .root()
+            .descendants()
+            .find(|node| node.kind() == Kind::SubscriptExpression)
+            .expect("there is one");
+        assert_eq!(subscript.text(), "a[n + 1]");
+        assert_eq!(subscript.subscript_index().map(Node::text), Some("n + 1"));
+        assert_eq!(subscript.field(Field::Argument).map(Node::text), Some("a"));
+        assert_eq!(
+            subscript.parent().map(Node::kind),
+            Some(Kind::ReturnStatement)
+        );
+        assert_eq!(tree.root().smallest_at(subscript.range()), subscript);
+        let sum = subscript.subscript_index().expect("checked above");
+        assert_eq!(sum.field(Field::Operator).map(Node::token), Some("+"));
+        assert!(!tree.root().has_error());
+    }
+
+    #[test]
+    fn both_grammars_answer_alike() {
+        for language in [Language::C, Language::Cxx] {
+            let tree = parse_fragment("void f() { while ((x) /* c */ < a[i]) g(); }", language);
+            let find = |kind| tree.root().descendants().find(|node| node.kind() == kind);
+            let condition = find(Kind::WhileStatement).and_then(Node::condition);
+            assert_eq!(condition.map(Node::text), Some("(x) /* c */ < a[i]"));
+            let index = find(Kind::SubscriptExpression).and_then(Node::subscript_index);
+            assert_eq!(index.map(Node::text), Some("i"));
+        }
+    }
+
+    #[test]
+    fn missing_and_errors_are_marked() {
+        let tree = parse_fragment("void f() { a() b(); }", Language::C);
+        assert!(tree.root().has_error());
+        assert!(tree.nodes().any(Node::is_missing));
+        assert!(
+            parse_fragment("int )))", Language::Cxx)
+                .nodes()
+                .any(Node::is_error)
+        );
+    }
+
+    #[test]
+    fn deep_nesting_costs_no_stack() {
+        let text = format!("int x = {}1{};", "(".repeat(10_000), ")".repeat(10_000));
+        let tree = parse_fragment(&text, Language::C);
+        assert!(tree.root().descendants().count() > 10_000);
+        let text = format!("void f() {}{}", "{".repeat(10_000), "}".repeat(10_000));
+        let tree = parse_fragment(&text, Language::Cxx);
+        assert_eq!(tree.root().descendants().count(), 10_006);
+    }
+}

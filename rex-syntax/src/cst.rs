@@ -286,6 +286,35 @@ impl<'t> Node<'t> {
         })
     }
 
+    /// The shape below the node on one line, for tests and debugging: `(call_expression function: (identifier) ..)`.
+    pub fn outline(self) -> String {
+        let mut out = String::new();
+        let mut open: Vec<u32> = Vec::new();
+        let end = self.entry().subtree_end;
+        for idx in self.idx..end {
+            let node = Node { idx, ..self };
+            while open.last().is_some_and(|&end| end <= idx) {
+                open.pop();
+                out.push(')');
+            }
+            if !node.is_named() && !node.is_missing() {
+                continue;
+            }
+            if !open.is_empty() {
+                out.push(' ');
+            }
+            if let Some(field) = node.role().filter(|_| idx != self.idx) {
+                out.push_str(field.name());
+                out.push_str(": ");
+            }
+            out.push('(');
+            out.push_str(node.kind().name());
+            open.push(node.entry().subtree_end);
+        }
+        out.extend(open.iter().map(|_| ')'));
+        out
+    }
+
     fn entry(self) -> &'t Entry {
         &self.tree.nodes[self.idx as usize]
     }
@@ -598,9 +627,13 @@ mod tests {
 
     #[test]
     fn missing_and_errors_are_marked() {
-        let tree = parse_fragment("void f() { a() b(); }", Language::C);
+        let tree = parse_fragment("void f() { M(\"x\") while (1) g(); }", Language::C);
         assert!(tree.root().has_error());
-        assert!(tree.nodes().any(Node::is_missing));
+        assert!(
+            tree.nodes().any(Node::is_missing),
+            "{}",
+            tree.root().outline()
+        );
         assert!(
             parse_fragment("int )))", Language::Cxx)
                 .nodes()

@@ -1,0 +1,729 @@
+// register_cubin.cpp: gives a program's (or shared library's) device image to LLVM's offload runtime, and
+// carries the calls of rex_kmp.h to it.
+//
+// Compile it once per program or shared library, with the REX_LLVM_ABI of the lowered files:
+//   -DREX_LLVM_ABI=19                          the LLVM version of libomptarget (14 to 22)
+//   -DREX_EMBED_IMAGE="\"/path/to/image\""     puts the image into the program; otherwise it is searched
+//   -DREX_IMAGE_NAME="\"my_library.cubin\""    the file that is searched, default rex_lib_nvidia.cubin
+// and link with  -Wl,--no-as-needed -lomptarget -lomp.
+//
+// At run time:
+//   REX_CUBIN_PATH=FILE-OR-FOLDER   where the image is
+//   REX_VERBOSE=1                   prints each step, launch and transfer with its source line
+//   OMP_TARGET_OFFLOAD              as OpenMP says: mandatory, disabled, or default
+
+#include "rex_kmp.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <list>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#ifndef REX_IMAGE_NAME
+#define REX_IMAGE_NAME "rex_lib_nvidia.cubin"
+#endif
+
+// ---- What LLVM's runtime defines -----------------------------------------------------------------------
+
+namespace {
+
+struct Ident {
+  int32_t reserved1, flags, reserved2, text_bytes;
+  const char *text; // ";file;function;line;column;;"
+};
+
+struct DeviceImage {
+  const void *begin, *end;
+  __tgt_offload_entry *entries_begin, *entries_end;
+};
+
+struct BinaryDescriptor {
+  int32_t images_count;
+  DeviceImage *images;
+  __tgt_offload_entry *entries_begin, *entries_end;
+};
+
+static_assert(sizeof(Ident) == 24, "layout of ident_t");
+static_assert(sizeof(DeviceImage) == 32, "layout of __tgt_device_image");
+static_assert(sizeof(BinaryDescriptor) == 32, "layout of __tgt_bin_desc");
+
+using DataCall = void(Ident *, int64_t device, int32_t count, void **bases, void **begins, int64_t *sizes,
+                      int64_t *types, void **names, void **mappers);
+
+} // namespace
+
+extern "C" {
+// The asm names are the runtime's own; rex_kmp.h gives some of them another meaning in C.
+void llvm_register_lib(BinaryDescriptor *) __asm__("__tgt_register_lib");
+void llvm_unregister_lib(BinaryDescriptor *) __asm__("__tgt_unregister_lib");
+DataCall llvm_data_begin __asm__("__tgt_target_data_begin_mapper");
+DataCall llvm_data_end __asm__("__tgt_target_data_end_mapper");
+DataCall llvm_data_update __asm__("__tgt_target_data_update_mapper");
+#if REX_LLVM_ABI >= 15
+int llvm_target_kernel(Ident *, int64_t device, int32_t teams, int32_t threads, void *key,
+                       __tgt_kernel_arguments *) __asm__("__tgt_target_kernel");
+#else
+void llvm_push_tripcount(Ident *, int64_t device, uint64_t) __asm__("__kmpc_push_target_tripcount_mapper");
+int llvm_target_teams(Ident *, int64_t device, void *key, int32_t count, void **bases, void **begins,
+                      int64_t *sizes, int64_t *types, void **names, void **mappers, int32_t teams,
+                      int32_t threads) __asm__("__tgt_target_teams_mapper");
+#endif
+
+// Made by the linker around the entries of rex_kmp.h; both null in a program without entries.
+extern __tgt_offload_entry __start_omp_offloading_entries[] __attribute__((weak, visibility("hidden")));
+extern __tgt_offload_entry __stop_omp_offloading_entries[] __attribute__((weak, visibility("hidden")));
+}
+
+#ifdef REX_EMBED_IMAGE
+// Some versions of the runtime reject an image that starts at an odd address.
+__asm__(".pushsection .rodata.rex_image, \"a\", @progbits\n"
+        ".balign 16\n"
+        ".hidden rex_embedded_image_begin\n.globl rex_embedded_image_begin\nrex_embedded_image_begin:\n"
+        ".incbin " REX_TEXT(REX_EMBED_IMAGE) "\n"
+        ".hidden rex_embedded_image_end\n.globl rex_embedded_image_end\nrex_embedded_image_end:\n"
+        ".popsection\n");
+extern "C" REX_HIDDEN const unsigned char rex_embedded_image_begin[], rex_embedded_image_end[];
+#endif
+
+namespace {
+
+// ---- Surroundings: environment, messages ----------------------------------------------------------------
+
+bool verbose() {
+  static const bool asked = [] {
+    const char *value = std::getenv("REX_VERBOSE");
+    return value && *value && std::strcmp(value, "0") != 0;
+  }();
+  return asked;
+}
+
+bool offload_policy_is(const char *policy) {
+  const char *value = std::getenv("OMP_TARGET_OFFLOAD");
+  return value && strcasecmp(value, policy) == 0;
+}
+
+/// Prints one line. Whole lines only, so that threads do not mix theirs.
+void say(const std::string &line) { std::fprintf(stderr, "rex: %s\n", line.c_str()); }
+
+/// What went wrong, each with what to do about it. No step's problem hides another's.
+class Problems {
+public:
+  void add(const std::string &problem) { text_ += (text_.empty() ? "" : "; ") + problem; }
+  bool none() const { return text_.empty(); }
+  const std::string &text() const { return text_; }
+
+private:
+  std::string text_;
+};
+
+/// The source line of an offload call, for the runtime and for messages.
+class Location {
+public:
+  Location(const char *file, const char *function, int line) : file_(file), line_(line) {
+    int bytes = std::snprintf(text_, sizeof text_, ";%s;%s;%d;0;;", file, function, line);
+    if (bytes >= static_cast<int>(sizeof text_)) bytes = sizeof text_ - 1;
+    ident_ = {0, 2, 0, bytes, text_};
+  }
+  Location(const Location &) = delete;
+
+  Ident *ident() { return &ident_; }
+  std::string text() const { return std::string(file_) + ":" + std::to_string(line_); }
+
+private:
+  const char *file_;
+  int line_;
+  char text_[512];
+  Ident ident_;
+};
+
+// ---- The runtime that is loaded -------------------------------------------------------------------------
+
+template <typename Function> Function *loaded_function(const char *name) {
+  return reinterpret_cast<Function *>(dlsym(RTLD_DEFAULT, name));
+}
+
+/// Major version of the loaded libomptarget: from its file name, or from the functions it has. 0: not loaded.
+int loaded_llvm() {
+  void *member = dlsym(RTLD_DEFAULT, "__tgt_register_lib");
+  if (!member) return 0;
+
+  Dl_info symbol;
+  void *object = nullptr;
+  if (dladdr1(member, &symbol, &object, RTLD_DL_LINKMAP) && object) {
+    const char *strings = nullptr;
+    size_t name_offset = 0;
+    for (const ElfW(Dyn) *entry = static_cast<link_map *>(object)->l_ld; entry->d_tag != DT_NULL; ++entry) {
+      if (entry->d_tag == DT_STRTAB) strings = reinterpret_cast<const char *>(entry->d_un.d_ptr);
+      if (entry->d_tag == DT_SONAME) name_offset = entry->d_un.d_val;
+    }
+    int version = 0;
+    if (strings && std::sscanf(strings + name_offset, "libomptarget.so.%d", &version) == 1) return version;
+  }
+
+  static const struct {
+    int version;
+    const char *first_function;
+  } kHistory[] = {{22, "__tgt_interop_get"},      {20, "llvmLaunchKernel"},  {19, "__tgt_rtl_init"},
+                  {18, "omp_target_memset"},      {17, "omp_target_memcpy_async"},
+                  {16, "__tgt_target_nowait_query"}, {15, "__tgt_target_kernel"}};
+  for (const auto &step : kHistory)
+    if (dlsym(RTLD_DEFAULT, step.first_function)) return step.version;
+  return 14;
+}
+
+/// Whether code compiled for REX_LLVM_ABI runs on libomptarget `loaded`. Entries, packet version and the
+/// hidden kernel parameter must agree; the table of runtime/README.md has them all.
+constexpr bool runs_on(int loaded) {
+  return loaded > 22          ? false
+         : REX_LLVM_ABI >= 20 ? loaded >= 20
+         : REX_LLVM_ABI == 19 ? loaded >= 19
+         : REX_LLVM_ABI >= 16 ? loaded == REX_LLVM_ABI || (REX_LLVM_ABI <= 17 && (loaded == 16 || loaded == 17))
+                              : loaded == REX_LLVM_ABI;
+}
+
+void check_runtime(int loaded, Problems &problems) {
+  const std::string expected = std::to_string(REX_LLVM_ABI);
+  if (loaded == 0)
+    problems.add("libomptarget is not loaded: link with -Wl,--no-as-needed -lomptarget -lomp");
+  else if (!runs_on(loaded))
+    problems.add("built for libomptarget of LLVM " + expected + " but LLVM " + std::to_string(loaded) +
+                 " is loaded: " +
+                 (loaded > 22 ? "this version is not known, load LLVM " + expected
+                              : "compile with -DREX_LLVM_ABI=" + std::to_string(loaded) + " or load LLVM " + expected));
+  else if (!dlsym(RTLD_DEFAULT, "__kmpc_get_target_offload") && loaded < 17)
+    problems.add("libomp is not loaded: link with -Wl,--no-as-needed -lomptarget -lomp");
+}
+
+// ---- The image ------------------------------------------------------------------------------------------
+
+#if defined(__aarch64__)
+constexpr unsigned kHostMachine = EM_AARCH64;
+#else
+constexpr unsigned kHostMachine = EM_X86_64;
+#endif
+constexpr unsigned kNvidiaMachine = 190;
+
+/// A device image: the bytes of an ELF file, and what its headers say.
+class Image {
+public:
+  enum class Kind { host, nvidia };
+
+  /// Reads the headers; adds to `problems` what makes the image unusable.
+  void read(const unsigned char *begin, size_t bytes, const std::string &name, Problems &problems);
+
+  const unsigned char *begin() const { return begin_; }
+  const unsigned char *end() const { return begin_ + bytes_; }
+  Kind kind() const { return kind_; }
+  /// 90 for sm_90.
+  unsigned capability() const { return capability_; }
+  /// Header version of a cubin: 7 as CUDA 12 writes, 8 as CUDA 13 writes.
+  unsigned cubin_version() const { return cubin_version_; }
+  /// Address of a defined symbol, or null.
+  const uint64_t *symbol(const std::string &name) const {
+    auto found = symbols_.find(name);
+    return found == symbols_.end() ? nullptr : &found->second;
+  }
+
+private:
+  bool read_symbols(const Elf64_Ehdr &header);
+
+  template <typename Record> const Record *record(uint64_t offset, uint64_t count = 1) const {
+    if (offset > bytes_ || count > (bytes_ - offset) / sizeof(Record)) return nullptr;
+    return reinterpret_cast<const Record *>(begin_ + offset);
+  }
+
+  const unsigned char *begin_ = nullptr;
+  size_t bytes_ = 0;
+  Kind kind_ = Kind::host;
+  unsigned capability_ = 0, cubin_version_ = 0;
+  std::unordered_map<std::string, uint64_t> symbols_;
+};
+
+void Image::read(const unsigned char *begin, size_t bytes, const std::string &name, Problems &problems) {
+  begin_ = begin;
+  bytes_ = bytes;
+  if (bytes == 0) return problems.add(name + " is empty: build the device image again");
+  if (bytes < SELFMAG || std::memcmp(begin, ELFMAG, SELFMAG) != 0)
+    return problems.add(name + " is not an ELF file: give the cubin or shared object itself, not its source or a fatbin");
+
+  const Elf64_Ehdr *header = record<Elf64_Ehdr>(0);
+  if (!header) return problems.add(name + " is truncated: build the device image again");
+  if (header->e_machine == kNvidiaMachine) {
+    kind_ = Kind::nvidia;
+    cubin_version_ = header->e_ident[EI_ABIVERSION];
+    capability_ = cubin_version_ >= 8 ? header->e_flags >> 8 & 0xff : header->e_flags & 0xff;
+  } else if (header->e_machine != kHostMachine || header->e_ident[EI_CLASS] != ELFCLASS64) {
+    return problems.add(name + " is for another machine (ELF machine " + std::to_string(header->e_machine) +
+                        "): build the device image for nvptx or for this host");
+  } else if (header->e_type != ET_DYN) {
+    return problems.add(name + " is not a shared object: link the host image with -shared");
+  }
+  if (!read_symbols(*header)) problems.add(name + " is truncated: build the device image again");
+}
+
+/// Fills symbols_ from every symbol table. False when a section lies beyond the end of the file.
+bool Image::read_symbols(const Elf64_Ehdr &header) {
+  const Elf64_Shdr *sections = record<Elf64_Shdr>(header.e_shoff, header.e_shnum);
+  if (!sections) return false;
+  for (unsigned i = 0; i < header.e_shnum; ++i)
+    if (sections[i].sh_type != SHT_NOBITS && !record<char>(sections[i].sh_offset, sections[i].sh_size)) return false;
+
+  const unsigned table_type = kind_ == Kind::nvidia ? SHT_SYMTAB : SHT_DYNSYM;
+  for (unsigned i = 0; i < header.e_shnum; ++i) {
+    if (sections[i].sh_type != table_type || sections[i].sh_link >= header.e_shnum) continue;
+    const Elf64_Shdr &strings = sections[sections[i].sh_link];
+    const uint64_t count = sections[i].sh_size / sizeof(Elf64_Sym);
+    const Elf64_Sym *symbols = record<Elf64_Sym>(sections[i].sh_offset, count);
+    for (uint64_t k = 0; k < count; ++k) {
+      if (symbols[k].st_shndx == SHN_UNDEF || symbols[k].st_name >= strings.sh_size) continue;
+      const char *name = reinterpret_cast<const char *>(begin_ + strings.sh_offset + symbols[k].st_name);
+      symbols_.emplace(std::string(name, strnlen(name, strings.sh_size - symbols[k].st_name)), symbols[k].st_value);
+    }
+  }
+  return true;
+}
+
+/// Whether some GPU of this machine runs the image: same major compute capability, minor not older.
+void check_gpu(const Image &image, Problems &problems) {
+  void *driver = dlopen("libcuda.so.1", RTLD_NOW);
+  if (!driver) return problems.add("no NVIDIA driver (libcuda.so.1) on this machine: use an image for the host device");
+  const auto call = [driver](const char *name) { return reinterpret_cast<int (*)(...)>(dlsym(driver, name)); };
+
+  int count = 0;
+  if (call("cuInit")(0) != 0 || call("cuDeviceGetCount")(&count) != 0 || count == 0)
+    return problems.add("no NVIDIA device: use an image for the host device");
+  std::string found;
+  for (int device = 0; device < count; ++device) {
+    constexpr int kMajor = 75, kMinor = 76; // CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_*
+    unsigned major = 0, minor = 0;
+    call("cuDeviceGetAttribute")(&major, kMajor, device);
+    call("cuDeviceGetAttribute")(&minor, kMinor, device);
+    if (major == image.capability() / 10 && minor >= image.capability() % 10) return;
+    found += (found.empty() ? "sm_" : ", sm_") + std::to_string(major * 10 + minor);
+  }
+  problems.add("the image is for sm_" + std::to_string(image.capability()) + " but this machine has " + found +
+               ": build the device image for that");
+}
+
+// ---- Finding the image ----------------------------------------------------------------------------------
+
+/// The folder of the executable, or of the shared library that this file is part of.
+std::string own_folder() {
+  Dl_info self;
+  void *object = nullptr;
+  static const char here = 0;
+  std::string path;
+  if (dladdr1(&here, &self, &object, RTLD_DL_LINKMAP) && object && *static_cast<link_map *>(object)->l_name) {
+    path = static_cast<link_map *>(object)->l_name;
+  } else {
+    char program[4096];
+    ssize_t bytes = readlink("/proc/self/exe", program, sizeof program);
+    path.assign(program, bytes > 0 ? static_cast<size_t>(bytes) : 0);
+  }
+  size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : path.substr(0, slash);
+}
+
+bool is_folder(const std::string &path) {
+  struct stat status;
+  return stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+bool read_file(const std::string &path, std::vector<unsigned char> &bytes) {
+  FILE *file = is_folder(path) ? nullptr : std::fopen(path.c_str(), "rb");
+  if (!file) return false;
+  unsigned char block[16384];
+  bytes.clear();
+  while (size_t count = std::fread(block, 1, sizeof block, file)) bytes.insert(bytes.end(), block, block + count);
+  bool complete = !std::ferror(file);
+  std::fclose(file);
+  return complete;
+}
+
+/// Loads the image and says where it is from: REX_CUBIN_PATH, the program itself, or the first file found.
+Image find_image(std::vector<unsigned char> &bytes, Problems &problems) {
+  Image image;
+  std::vector<std::string> places;
+  const char *wish = std::getenv("REX_CUBIN_PATH");
+  if (wish && *wish) {
+    places.push_back(is_folder(wish) ? std::string(wish) + "/" REX_IMAGE_NAME : wish);
+  } else {
+#ifdef REX_EMBED_IMAGE
+    if (verbose()) say("image: embedded");
+    image.read(rex_embedded_image_begin, static_cast<size_t>(rex_embedded_image_end - rex_embedded_image_begin),
+               "the embedded device image", problems);
+    return image;
+#endif
+    places.push_back(own_folder() + "/" REX_IMAGE_NAME);
+    places.push_back("./" REX_IMAGE_NAME);
+  }
+
+  std::string tried;
+  for (const std::string &place : places) {
+    if (read_file(place, bytes)) {
+      if (verbose()) say("image: " + place);
+      image.read(bytes.data(), bytes.size(), place, problems);
+      return image;
+    }
+    tried += (tried.empty() ? "" : ", ") + place + " (" + (is_folder(place) ? "a folder" : std::strerror(errno)) + ")";
+  }
+  problems.add("cannot read the device image: " + tried +
+               "; set REX_CUBIN_PATH, or build with --embed-image so that it cannot be lost");
+  return image;
+}
+
+// ---- Registration ---------------------------------------------------------------------------------------
+
+/// One image as the runtime knows it. The runtime keeps pointers into it until it is unregistered.
+class Registration {
+public:
+  /// Null when something is wrong; `problems` says what.
+  static Registration *create(Problems &problems);
+  /// Stands for OMP_TARGET_OFFLOAD=disabled: every call leaves the work to the host.
+  static Registration *disabled() { return new Registration; }
+  ~Registration() {
+    if (enabled_) llvm_unregister_lib(&descriptor_);
+  }
+
+  bool enabled() const { return enabled_; }
+  Image::Kind kind() const { return image_.kind(); }
+  const char *kernel_name(const void *key) const {
+    for (const __tgt_offload_entry &entry : entries_)
+      if (entry.addr == key) return entry.name;
+    return "unknown kernel";
+  }
+
+private:
+  Registration() = default;
+  void copy_entries(Problems &problems);
+
+  bool enabled_ = false;
+  std::vector<unsigned char> bytes_;
+  Image image_;
+  std::list<std::string> names_;
+  std::vector<__tgt_offload_entry> entries_;
+  DeviceImage device_image_{};
+  BinaryDescriptor descriptor_{};
+};
+
+/// Copies the table, so that it outlives a library that is closed, and points each entry at its symbol.
+/// On the host device a kernel is entered through <kernel>__host_entry (rex_nvidia.h).
+void Registration::copy_entries(Problems &problems) {
+  for (const __tgt_offload_entry *entry = __start_omp_offloading_entries; entry != __stop_omp_offloading_entries; ++entry) {
+    const bool is_host_kernel = entry->size == 0 && image_.kind() == Image::Kind::host;
+    names_.push_back(std::string(entry->name) + (is_host_kernel ? "__host_entry" : ""));
+    if (!image_.symbol(names_.back()))
+      problems.add(names_.back() + " is not in the device image: build host file and image from one lowering");
+    entries_.push_back(*entry);
+    entries_.back().name = &names_.back()[0];
+  }
+#if REX_LLVM_ABI <= 15
+  // The host plugin of these versions pairs the two tables by position: follow the image's.
+  if (image_.kind() == Image::Kind::host)
+    std::sort(entries_.begin(), entries_.end(), [this](const __tgt_offload_entry &a, const __tgt_offload_entry &b) {
+      const uint64_t *at_a = image_.symbol(std::string(a.name) + "__image_entry");
+      const uint64_t *at_b = image_.symbol(std::string(b.name) + "__image_entry");
+      return at_a && at_b && *at_a < *at_b;
+    });
+#endif
+}
+
+Registration *Registration::create(Problems &problems) {
+  Registration *it = new Registration;
+  const int llvm = loaded_llvm();
+  check_runtime(llvm, problems);
+  it->image_ = find_image(it->bytes_, problems);
+  if (problems.none()) it->copy_entries(problems);
+  if (problems.none() && it->kind() == Image::Kind::nvidia) {
+    if (it->image_.cubin_version() >= 8 && llvm < 22)
+      problems.add("the cubin is written by CUDA 13, which LLVM " + std::to_string(llvm) +
+                   " cannot load: use ptxas of CUDA 12, or LLVM 22");
+    check_gpu(it->image_, problems);
+  }
+  if (!problems.none()) {
+    delete it;
+    return nullptr;
+  }
+
+  it->device_image_ = {it->image_.begin(), it->image_.end(), it->entries_.data(), it->entries_.data() + it->entries_.size()};
+  it->descriptor_ = {1, &it->device_image_, it->device_image_.entries_begin, it->device_image_.entries_end};
+  // Holding one reference keeps LLVM 19 and later alive when nothing is registered; without it their
+  // functions, omp_get_num_devices too, crash then.
+  static void (*const hold)() = loaded_function<void()>("__tgt_rtl_init");
+  static const bool held = hold ? (hold(), true) : false;
+  (void)held;
+  llvm_register_lib(&it->descriptor_);
+  it->enabled_ = true;
+
+  auto *num_devices = loaded_function<int()>("omp_get_num_devices");
+  const int devices = num_devices ? num_devices() : 1;
+  if (devices == 0) {
+    problems.add("LLVM " + std::to_string(llvm) + " found no device for the image: " +
+                 (it->kind() == Image::Kind::nvidia ? "is its CUDA plugin installed?" : "is its host plugin installed (libomp-" + std::to_string(llvm) + "-dev)?"));
+    delete it;
+    return nullptr;
+  }
+  if (verbose())
+    say("registered " + std::to_string(it->entries_.size()) + " entries with LLVM " + std::to_string(llvm) + ", " +
+        std::to_string(devices) + " devices");
+  return it;
+}
+
+// ---- Life cycle -----------------------------------------------------------------------------------------
+
+/// The one load of the hot path: null until the image is registered.
+std::atomic<Registration *> current{nullptr};
+
+/// Everything else about the life cycle, under one lock. Never destroyed: destructors of static objects may
+/// still launch.
+struct Lifecycle {
+  std::mutex lock;
+  int init_count = 0;
+  bool finished = false;
+  Registration *parked = nullptr;
+  std::string problem;
+  std::string last_said;
+};
+
+Lifecycle &lifecycle() {
+  static Lifecycle *const it = new Lifecycle;
+  return *it;
+}
+
+/// Registers the image unless it is. Call with the lock held.
+Registration *register_image(Lifecycle &life) {
+  if (Registration *already = current.load(std::memory_order_acquire)) return already;
+  Problems problems;
+  Registration *made = life.parked                         ? life.parked
+                       : offload_policy_is("disabled")     ? Registration::disabled()
+                                                           : Registration::create(problems);
+  life.parked = nullptr;
+  life.problem = problems.text();
+  if (made) {
+    life.finished = false;
+    current.store(made, std::memory_order_release);
+  } else if (life.problem != life.last_said) {
+    say(life.problem);
+    life.last_said = life.problem;
+  }
+  return made;
+}
+
+/// The registration a call uses. Null: the call must leave the work to the host.
+Registration *registration_for(Location &where) {
+  if (Registration *ready = current.load(std::memory_order_acquire)) return ready->enabled() ? ready : nullptr;
+
+  Lifecycle &life = lifecycle();
+  std::lock_guard<std::mutex> guard(life.lock);
+  Registration *made = nullptr;
+  if (life.finished) {
+    life.problem = "offload call after the last rex_offload_fini: call rex_offload_init first";
+    if (life.problem != life.last_said) say(where.text() + ": " + life.problem);
+    life.last_said = life.problem;
+  } else {
+    made = register_image(life);
+  }
+  if (!made && offload_policy_is("mandatory")) {
+    say(where.text() + ": this must run on a device (OMP_TARGET_OFFLOAD=mandatory), but: " + life.problem);
+    std::exit(EXIT_FAILURE);
+  }
+  return made && made->enabled() ? made : nullptr;
+}
+
+} // namespace
+
+// Protected: the symbol is exported, but each library calls its own.
+__attribute__((visibility("protected"))) void rex_offload_init() {
+  Lifecycle &life = lifecycle();
+  std::lock_guard<std::mutex> guard(life.lock);
+  ++life.init_count;
+  register_image(life);
+}
+
+__attribute__((visibility("protected"))) void rex_offload_fini() {
+  Lifecycle &life = lifecycle();
+  std::lock_guard<std::mutex> guard(life.lock);
+  if (life.init_count > 0 && --life.init_count > 0) return;
+  Registration *ended = current.exchange(nullptr, std::memory_order_acq_rel);
+  if (!ended) return;
+  life.finished = true;
+  life.problem.clear();
+  if (verbose()) say("unregistered");
+  // LLVM 18 crashes when it launches from an image that was registered again: it keeps the first one.
+  if (loaded_llvm() == 18)
+    life.parked = ended;
+  else
+    delete ended;
+}
+
+__attribute__((visibility("protected"))) const char *rex_offload_error() {
+  Lifecycle &life = lifecycle();
+  std::lock_guard<std::mutex> guard(life.lock);
+  return life.problem.empty() ? nullptr : life.problem.c_str();
+}
+
+// ---- Launch ---------------------------------------------------------------------------------------------
+
+namespace {
+
+struct Geometry {
+  int32_t teams, threads;
+};
+
+/// Fills in what the program left open. On a GPU one thread per iteration; on the host a few small teams.
+Geometry choose_geometry(Geometry asked, uint64_t trips, Image::Kind kind) {
+  constexpr int32_t kGpuThreads = 128, kGpuTeamsUnknownTrips = 432, kGpuTeamsMax = 0x7fffffff;
+  constexpr int32_t kHostThreads = 4, kHostTeams = 8;
+  const bool gpu = kind == Image::Kind::nvidia;
+
+  Geometry chosen = asked;
+  if (chosen.threads <= 0) chosen.threads = gpu ? kGpuThreads : kHostThreads;
+  if (chosen.teams <= 0) {
+    const uint64_t threads = static_cast<uint64_t>(chosen.threads);
+    const uint64_t needed = trips / threads + (trips % threads != 0);
+    const uint64_t most = gpu ? kGpuTeamsMax : kHostTeams;
+    chosen.teams = trips == 0 && gpu ? kGpuTeamsUnknownTrips : static_cast<int32_t>(needed < 1 ? 1 : needed < most ? needed : most);
+  }
+  return chosen;
+}
+
+/// The arrays of a launch with three literals behind: teams, threads, dynamic shared bytes. The host plugin
+/// calls a kernel once and passes no geometry; the image runs the grid by these (rex_nvidia.cu).
+class HostArguments {
+public:
+  HostArguments(__tgt_kernel_arguments &arguments, Geometry geometry)
+      : bases_(arguments.ArgBasePtrs, arguments.ArgBasePtrs + arguments.NumArgs),
+        begins_(arguments.ArgPtrs, arguments.ArgPtrs + arguments.NumArgs),
+        sizes_(arguments.ArgSizes, arguments.ArgSizes + arguments.NumArgs),
+        types_(arguments.ArgTypes, arguments.ArgTypes + arguments.NumArgs) {
+    if (arguments.ArgNames) names_.assign(arguments.ArgNames, arguments.ArgNames + arguments.NumArgs);
+    if (arguments.ArgMappers) mappers_.assign(arguments.ArgMappers, arguments.ArgMappers + arguments.NumArgs);
+    append(static_cast<uint64_t>(geometry.teams));
+    append(static_cast<uint64_t>(geometry.threads));
+    append(arguments.DynCGroupMem);
+
+    arguments.NumArgs = static_cast<uint32_t>(bases_.size());
+    arguments.ArgBasePtrs = bases_.data();
+    arguments.ArgPtrs = begins_.data();
+    arguments.ArgSizes = sizes_.data();
+    arguments.ArgTypes = types_.data();
+    arguments.ArgNames = arguments.ArgNames ? names_.data() : nullptr;
+    arguments.ArgMappers = arguments.ArgMappers ? mappers_.data() : nullptr;
+    arguments.DynCGroupMem = 0;
+  }
+
+private:
+  void append(uint64_t literal) {
+    constexpr int64_t kParameter = 0x20, kLiteral = 0x100;
+    bases_.push_back(rex_literal(&literal, sizeof literal));
+    begins_.push_back(bases_.back());
+    sizes_.push_back(sizeof literal);
+    types_.push_back(kParameter | kLiteral);
+    names_.push_back(nullptr);
+    mappers_.push_back(nullptr);
+  }
+
+  std::vector<void *> bases_, begins_;
+  std::vector<int64_t> sizes_, types_;
+  std::vector<void *> names_, mappers_;
+};
+
+#if REX_LLVM_ABI >= 15
+int launch(Ident *where, int64_t device, Geometry geometry, void *key, __tgt_kernel_arguments &arguments) {
+  arguments.Version = REX_LLVM_ABI >= 19 ? 3 : REX_LLVM_ABI >= 16 ? 2 : 1;
+  arguments.NumTeams[0] = static_cast<uint32_t>(geometry.teams); // read by 16 and later, 15 reads the parameters
+  arguments.ThreadLimit[0] = static_cast<uint32_t>(geometry.threads);
+  return llvm_target_kernel(where, device, geometry.teams, geometry.threads, key, &arguments);
+}
+#else
+int launch(Ident *where, int64_t device, Geometry geometry, void *key, __tgt_kernel_arguments &arguments) {
+  if (arguments.Tripcount) llvm_push_tripcount(where, device, arguments.Tripcount);
+  return llvm_target_teams(where, device, key, static_cast<int32_t>(arguments.NumArgs), arguments.ArgBasePtrs,
+                           arguments.ArgPtrs, arguments.ArgSizes, arguments.ArgTypes, arguments.ArgNames,
+                           arguments.ArgMappers, geometry.teams, geometry.threads);
+}
+#endif
+
+} // namespace
+
+int rex___tgt_target_kernel(const char *file, const char *function, int line, int64_t device, int32_t teams,
+                            int32_t threads, void *key, const __tgt_kernel_arguments *arguments) {
+  Location where(file, function, line);
+  Registration *registered = registration_for(where);
+  if (!registered) return -1;
+
+  const Geometry geometry = choose_geometry({teams, threads}, arguments->Tripcount, registered->kind());
+  if (verbose())
+    say(where.text() + ": launch " + registered->kernel_name(key) + ", " + std::to_string(geometry.teams) + " teams of " +
+        std::to_string(geometry.threads) + " threads, " + std::to_string(arguments->NumArgs) + " arguments");
+
+  __tgt_kernel_arguments fresh = *arguments; // the runtime writes into the packet
+  if (registered->kind() == Image::Kind::nvidia) return launch(where.ident(), device, geometry, key, fresh);
+  HostArguments extended(fresh, geometry);
+  return launch(where.ident(), device, geometry, key, fresh);
+}
+
+// ---- Data -----------------------------------------------------------------------------------------------
+
+namespace {
+
+/// Prints the items of a data call: what happens to each, as far as the map type says.
+void say_items(const Location &where, const char *call, int32_t count, void **begins, const int64_t *sizes,
+               const int64_t *types, void **names) {
+  constexpr int64_t kTo = 1, kFrom = 2, kDelete = 8;
+  for (int32_t i = 0; i < count; ++i) {
+    char item[160];
+    const char *name = names ? static_cast<const char *>(names[i]) : nullptr; // ";item;file;line;0;;"
+    if (name && *name == ';')
+      std::snprintf(item, sizeof item, "%.*s", static_cast<int>(std::strcspn(name + 1, ";")), name + 1);
+    else
+      std::snprintf(item, sizeof item, "%p", begins[i]);
+    const char *kind = types[i] & kDelete             ? "delete"
+                       : (types[i] & 3) == (kTo | kFrom) ? "tofrom"
+                       : types[i] & kTo               ? "to"
+                       : types[i] & kFrom             ? "from"
+                                                      : "alloc";
+    say(where.text() + ": " + call + " " + kind + " " + item + ", " + std::to_string(sizes[i]) + " bytes");
+  }
+}
+
+void data_call(DataCall *call, const char *name, Location &where, int64_t device, int32_t count, void **bases,
+               void **begins, int64_t *sizes, int64_t *types, void **names) {
+  if (!registration_for(where)) return;
+  if (verbose()) say_items(where, name, count, begins, sizes, types, names);
+  call(where.ident(), device, count, bases, begins, sizes, types, names, nullptr);
+}
+
+} // namespace
+
+void rex___tgt_target_data_begin(const char *file, const char *function, int line, int64_t device, int32_t count,
+                                 void **bases, void **begins, int64_t *sizes, int64_t *types, void **names) {
+  Location where(file, function, line);
+  data_call(llvm_data_begin, "data begin", where, device, count, bases, begins, sizes, types, names);
+}
+
+void rex___tgt_target_data_end(const char *file, const char *function, int line, int64_t device, int32_t count,
+                               void **bases, void **begins, int64_t *sizes, int64_t *types, void **names) {
+  Location where(file, function, line);
+  data_call(llvm_data_end, "data end", where, device, count, bases, begins, sizes, types, names);
+}
+
+void rex___tgt_target_data_update(const char *file, const char *function, int line, int64_t device, int32_t count,
+                                  void **bases, void **begins, int64_t *sizes, int64_t *types, void **names) {
+  Location where(file, function, line);
+  data_call(llvm_data_update, "data update", where, device, count, bases, begins, sizes, types, names);
+}

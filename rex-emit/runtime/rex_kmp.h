@@ -1,0 +1,168 @@
+/* rex_kmp.h: what a lowered host file needs to talk to LLVM's offload runtime (libomptarget).
+ *
+ * The lowered file names one table entry per kernel and calls __tgt_target_kernel and
+ * __tgt_target_data_*. The shapes of these calls never change. How they reach the runtime of LLVM 14 to 22
+ * is decided here and in register_cubin.cpp, by REX_LLVM_ABI alone.
+ *
+ * C99 or C++98 and later. Nothing but <stddef.h> and <stdint.h> is included, because other headers would
+ * declare names (index, remove, y0, ...) that the user's program may use for itself. */
+#ifndef REX_KMP_H
+#define REX_KMP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The LLVM version whose libomptarget the program is linked with. */
+#ifndef REX_LLVM_ABI
+#define REX_LLVM_ABI 19
+#endif
+#if REX_LLVM_ABI < 14 || REX_LLVM_ABI > 22
+#error "rex_kmp.h knows the offload runtimes of LLVM 14 to 22: set REX_LLVM_ABI to one of them"
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- For programs ------------------------------------------------------------------------------------- */
+
+/* Registers this program's (or shared library's) device image. A lowered main calls it first. Calls are
+ * counted: n calls need n calls of rex_offload_fini. A failed call says why on stderr; the next one tries again. */
+void rex_offload_init(void);
+
+/* Undoes one rex_offload_init; the last one removes the image from the runtime and frees it. Never called
+ * automatically: a process that ends needs no teardown. Call it before dlclose of a lowered library. */
+void rex_offload_fini(void);
+
+/* Why the last registration failed, or NULL when it did not. Valid until the next init or fini. */
+const char *rex_offload_error(void);
+
+/* ---- Table entries: host key or variable -> symbol in the device image -------------------------------- */
+
+#if REX_LLVM_ABI >= 20
+struct __tgt_offload_entry {
+  uint64_t reserved; /* 0 tells the runtime that this is not the older layout */
+  uint16_t version;  /* 1 */
+  uint16_t kind;     /* 1: OpenMP; anything else crashes LLVM 22 */
+  uint32_t flags;
+  void *addr; /* host key of a kernel, or address of a variable */
+  char *name; /* symbol in the device image */
+  uint64_t size; /* 0: kernel, otherwise bytes of the variable */
+  uint64_t data;
+  void *aux;
+};
+#define REX_ENTRY(address, symbol, bytes, entry_flags) \
+  { 0, 1, 1, (entry_flags), (void *)(address), (char *)(symbol), (bytes), 0, NULL }
+#else
+struct __tgt_offload_entry {
+  void *addr;
+  char *name;
+  size_t size;
+  int32_t flags;
+  int32_t data;
+};
+#define REX_ENTRY(address, symbol, bytes, entry_flags) \
+  { (void *)(address), (char *)(symbol), (bytes), (entry_flags), 0 }
+#endif
+
+#define REX_KERNEL_ENTRY(key, symbol) REX_ENTRY(&(key), symbol, 0, 0)
+#define REX_GLOBAL_ENTRY(address, symbol, bytes, flags) REX_ENTRY(address, symbol, bytes, flags)
+
+/* Entries of all files meet in one section. Without aligned(8) gcc leaves holes between them; without
+ * retain a linker that collects garbage drops them. They are never const: a section cannot hold both. */
+#if defined(__has_attribute)
+#if __has_attribute(retain)
+#define REX_RETAIN , retain
+#endif
+#endif
+#ifndef REX_RETAIN
+#define REX_RETAIN
+#endif
+#define REX_OFFLOAD_ENTRY __attribute__((section("omp_offloading_entries"), used, aligned(8) REX_RETAIN))
+
+/* ---- Launches ----------------------------------------------------------------------------------------- */
+
+/* What a launch tells the runtime; LLVM 15 reads the first 64 bytes only. */
+struct __tgt_kernel_arguments {
+  uint32_t Version; /* set by the launch */
+  uint32_t NumArgs;
+  void **ArgBasePtrs;
+  void **ArgPtrs;
+  int64_t *ArgSizes;
+  int64_t *ArgTypes;
+  void **ArgNames;
+  void **ArgMappers;
+  uint64_t Tripcount;
+  uint64_t Flags;
+  uint32_t NumTeams[3];    /* set by the launch */
+  uint32_t ThreadLimit[3]; /* set by the launch */
+  uint32_t DynCGroupMem;   /* bytes of dynamic shared memory */
+};
+
+#define REX_KERNEL_ARGUMENTS(count, bases, begins, sizes, types, names, trips) \
+  { 0, (uint32_t)(count), (bases), (begins), (sizes), (types), (names), NULL, (uint64_t)(trips), 0, { 0, 0, 0 }, { 0, 0, 0 }, 0 }
+
+/* The device of a directive without a device clause. */
+#define REX_DEVICE_DEFAULT (-1)
+
+/* The runtime's spelling of where a mapped item is: REX_NAME("x[0:n]"). */
+#define REX_NAME(item) ((void *)(";" item ";" __FILE__ ";" REX_TEXT(__LINE__) ";0;;"))
+#define REX_TEXT(tokens) REX_TEXT_OF(tokens)
+#define REX_TEXT_OF(tokens) #tokens
+
+/* A value of at most 8 bytes in a pointer-sized slot, the way kernels take literals. */
+static inline void *rex_literal(const void *value, size_t bytes) {
+  void *slot = NULL;
+  __builtin_memcpy(&slot, value, bytes);
+  return slot;
+}
+
+/* Iterations of a loop that covers `span` in steps of `step`. A hint for the default geometry, no more. */
+static inline uint64_t rex_trips(int64_t span, int64_t step) {
+  return span > 0 && step > 0 ? ((uint64_t)span - 1) / (uint64_t)step + 1 : 0;
+}
+
+/* Runs a kernel and waits for it. teams, threads: 0 leaves the choice to the runtime.
+ * Returns 0 when it ran on the device; otherwise the caller runs the original statement. */
+#define __tgt_target_kernel(device, teams, threads, key, arguments) \
+  rex___tgt_target_kernel(__FILE__, __func__, __LINE__, device, teams, threads, key, arguments)
+
+/* Maps, unmaps or updates `count` items. After begin, bases[i] of a RETURN_PARAM item is its device address. */
+#define __tgt_target_data_begin(device, count, bases, begins, sizes, types, names) \
+  rex___tgt_target_data_begin(__FILE__, __func__, __LINE__, device, count, bases, begins, sizes, types, names)
+#define __tgt_target_data_end(device, count, bases, begins, sizes, types, names) \
+  rex___tgt_target_data_end(__FILE__, __func__, __LINE__, device, count, bases, begins, sizes, types, names)
+#define __tgt_target_data_update(device, count, bases, begins, sizes, types, names) \
+  rex___tgt_target_data_update(__FILE__, __func__, __LINE__, device, count, bases, begins, sizes, types, names)
+
+/* Defined once per program or shared library, by register_cubin.cpp. Hidden, so that each library keeps to
+ * its own image when several are loaded into one process. */
+#define REX_HIDDEN __attribute__((visibility("hidden")))
+REX_HIDDEN int rex___tgt_target_kernel(const char *file, const char *function, int line, int64_t device,
+                                       int32_t teams, int32_t threads, void *key,
+                                       const struct __tgt_kernel_arguments *arguments);
+REX_HIDDEN void rex___tgt_target_data_begin(const char *file, const char *function, int line, int64_t device,
+                                            int32_t count, void **bases, void **begins, int64_t *sizes,
+                                            int64_t *types, void **names);
+REX_HIDDEN void rex___tgt_target_data_end(const char *file, const char *function, int line, int64_t device,
+                                          int32_t count, void **bases, void **begins, int64_t *sizes,
+                                          int64_t *types, void **names);
+REX_HIDDEN void rex___tgt_target_data_update(const char *file, const char *function, int line, int64_t device,
+                                             int32_t count, void **bases, void **begins, int64_t *sizes,
+                                             int64_t *types, void **names);
+
+#ifdef __cplusplus
+}
+#endif
+
+/* ---- Layouts, checked where they are used -------------------------------------------------------------- */
+
+#define REX_CHECK(name, condition) typedef char rex_check_##name[(condition) ? 1 : -1]
+REX_CHECK(pointers_have_8_bytes, sizeof(void *) == 8);
+REX_CHECK(entry_size, sizeof(struct __tgt_offload_entry) == (REX_LLVM_ABI >= 20 ? 56 : 32));
+REX_CHECK(entry_address, offsetof(struct __tgt_offload_entry, addr) == (REX_LLVM_ABI >= 20 ? 16 : 0));
+REX_CHECK(arguments_size, sizeof(struct __tgt_kernel_arguments) == 104);
+REX_CHECK(arguments_trips, offsetof(struct __tgt_kernel_arguments, Tripcount) == 56);
+REX_CHECK(arguments_teams, offsetof(struct __tgt_kernel_arguments, NumTeams) == 72);
+
+#endif

@@ -1,0 +1,364 @@
+// rex_nvidia.cu: makes a device image from a device file.
+//
+//   nvcc -cubin -arch=sm_90 -DREX_DEVICE_SOURCE="\"rex_lib_x.cu\"" rex_nvidia.cu -o rex_lib_nvidia.cubin
+//   g++ -x c++ -O2 -shared -fPIC -DREX_DEVICE_HOST -DREX_DEVICE_SOURCE="\"rex_lib_x.cu\"" rex_nvidia.cu
+//       -Wl,-Bsymbolic -o rex_lib_nvidia.cubin
+//
+// For a GPU there is nothing to add. For LLVM's host device it adds what a GPU does in hardware: it runs the
+// blocks of a grid on a few OS threads, and the threads of a block one after the other. In a kernel with
+// barriers each of these threads has its own stack, and a barrier switches to the next one.
+//
+//   REX_HOST_THREADS   OS threads, default one per processor
+//   REX_HOST_STACK     bytes of stack for a thread of a kernel with barriers, default 256 KiB
+
+#ifdef REX_DEVICE_HOST
+
+#include <atomic>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include <sched.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#ifndef __x86_64__
+#include <ucontext.h>
+#endif
+
+#define REX_NVIDIA_GRID_ONLY
+#include "rex_nvidia.h"
+#undef REX_NVIDIA_GRID_ONLY
+
+// An image of several device files has all this in each of its objects; the linker keeps one.
+#define REX_ONE_OF_MANY __attribute__((weak))
+
+#pragma GCC visibility push(hidden)
+
+REX_ONE_OF_MANY thread_local rex_index threadIdx, blockIdx, blockDim, gridDim;
+
+namespace rex_host {
+
+[[noreturn]] inline void fail(const char *message) {
+  std::fprintf(stderr, "rex: host device: %s\n", message);
+  std::abort();
+}
+
+inline size_t environment_number(const char *name, size_t otherwise) {
+  const char *text = std::getenv(name);
+  const unsigned long long number = text ? std::strtoull(text, nullptr, 0) : 0;
+  return number ? static_cast<size_t>(number) : otherwise;
+}
+
+// ---- Stacks ---------------------------------------------------------------------------------------------
+
+/// Stacks for the threads of one block, each above a page that must not be touched.
+class Stacks {
+public:
+  explicit Stacks(size_t count) : count_(count), page_bytes_(static_cast<size_t>(sysconf(_SC_PAGESIZE))) {
+    const size_t asked = environment_number("REX_HOST_STACK", 256 * 1024);
+    stack_bytes_ = (asked + page_bytes_ - 1) / page_bytes_ * page_bytes_;
+    void *pages = mmap(nullptr, bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (pages == MAP_FAILED) fail("no memory for the stacks of a block: lower REX_HOST_STACK");
+    pages_ = static_cast<char *>(pages);
+    for (size_t i = 0; i < count_; ++i) mprotect(stack(i) - page_bytes_, page_bytes_, PROT_NONE);
+  }
+  Stacks(const Stacks &) = delete;
+  ~Stacks() { munmap(pages_, bytes()); }
+
+  size_t count() const { return count_; }
+  char *stack(size_t i) const { return pages_ + i * (stack_bytes_ + page_bytes_) + page_bytes_; }
+  size_t stack_bytes() const { return stack_bytes_; }
+
+  Stacks *next_free = nullptr;
+
+private:
+  size_t bytes() const { return count_ * (stack_bytes_ + page_bytes_); }
+
+  size_t count_, page_bytes_, stack_bytes_;
+  char *pages_;
+};
+
+/// Stacks that no block uses, kept for the next launch.
+class StackPool {
+public:
+  ~StackPool() {
+    while (Stacks *stacks = first_) {
+      first_ = stacks->next_free;
+      delete stacks;
+    }
+  }
+  Stacks *take(size_t count) {
+    {
+      std::lock_guard<std::mutex> guard(lock_);
+      for (Stacks **link = &first_; *link; link = &(*link)->next_free) {
+        if ((*link)->count() < count) continue;
+        Stacks *found = *link;
+        *link = found->next_free;
+        return found;
+      }
+    }
+    return new Stacks(count);
+  }
+  void give_back(Stacks *stacks) {
+    std::lock_guard<std::mutex> guard(lock_);
+    stacks->next_free = first_;
+    first_ = stacks;
+  }
+
+private:
+  std::mutex lock_;
+  Stacks *first_ = nullptr;
+};
+
+inline StackPool &stack_pool() {
+  static StackPool pool;
+  return pool;
+}
+
+// ---- Switching between stacks ---------------------------------------------------------------------------
+
+#ifdef __x86_64__
+
+/// Saves the registers that a call must keep on the running stack, and goes on where `to` was saved.
+extern "C" void rex_host_switch(void **from, void *to);
+__asm__(".pushsection .text.rex_host_switch, \"axG\", @progbits, rex_host_switch, comdat\n"
+        ".weak rex_host_switch\n.hidden rex_host_switch\n.type rex_host_switch, @function\n"
+        "rex_host_switch:\n"
+        "  pushq %rbp\n  pushq %rbx\n  pushq %r12\n  pushq %r13\n  pushq %r14\n  pushq %r15\n"
+        "  movq %rsp, (%rdi)\n"
+        "  movq %rsi, %rsp\n"
+        "  popq %r15\n  popq %r14\n  popq %r13\n  popq %r12\n  popq %rbx\n  popq %rbp\n"
+        "  ret\n"
+        ".size rex_host_switch, . - rex_host_switch\n"
+        ".popsection\n");
+
+/// Where a thread waits: the top of its stack, below it the saved registers and the address to go on at.
+class Context {
+public:
+  void prepare(char *stack, size_t bytes, void (*entry)()) {
+    constexpr int kSavedRegisters = 6;
+    void **top = reinterpret_cast<void **>(stack + bytes);
+    *--top = nullptr; // where a return address would be
+    *--top = reinterpret_cast<void *>(entry);
+    for (int i = 0; i < kSavedRegisters; ++i) *--top = nullptr;
+    top_ = top;
+  }
+  void switch_to(Context &other) { rex_host_switch(&top_, other.top_); }
+
+private:
+  void *top_ = nullptr;
+};
+
+#else
+
+class Context {
+public:
+  void prepare(char *stack, size_t bytes, void (*entry)()) {
+    getcontext(&context_);
+    context_.uc_stack.ss_sp = stack;
+    context_.uc_stack.ss_size = bytes;
+    context_.uc_link = nullptr;
+    makecontext(&context_, entry, 0);
+  }
+  void switch_to(Context &other) { swapcontext(&context_, &other.context_); }
+
+private:
+  ucontext_t context_;
+};
+
+#endif
+
+// ---- A grid and its blocks ------------------------------------------------------------------------------
+
+/// One launch.
+struct Grid {
+  rex_kernel_kind kind;
+  void (*thread)(const uint64_t *slots);
+  const uint64_t *slots;
+  uint64_t teams, threads, shared_bytes;
+  std::atomic<uint64_t> next_team;
+};
+
+/// Threads that wait for each other; those that have returned no longer count.
+struct Barrier {
+  uint64_t members, waiting, generation;
+
+  void release_if_full() {
+    if (waiting < members) return;
+    waiting = 0;
+    ++generation;
+  }
+};
+
+/// The threads of a block that take turns on one OS thread, in a ring.
+class Team {
+public:
+  explicit Team(const Grid &grid)
+      : grid_(grid), threads_(grid.threads), warps_((grid.threads + 31) / 32), stacks_(stack_pool().take(grid.threads)) {}
+  Team(const Team &) = delete;
+  ~Team() { stack_pool().give_back(stacks_); }
+
+  /// Runs all threads to their end.
+  void run_block();
+  void wait_for_block() { wait(block_); }
+  void wait_for_warp() { wait(warps_[running_ / 32]); }
+  void let_next_run();
+
+  /// The team that this OS thread runs; null in a kernel without barriers.
+  static Team *&current() {
+    static thread_local Team *team = nullptr;
+    return team;
+  }
+
+private:
+  struct Thread {
+    Context context;
+    uint64_t next, previous;
+  };
+
+  static void thread_entry();
+  void wait(Barrier &barrier);
+  void leave();
+
+  const Grid &grid_;
+  std::vector<Thread> threads_;
+  std::vector<Barrier> warps_;
+  Barrier block_{};
+  Context scheduler_;
+  uint64_t running_ = 0;
+  Stacks *stacks_;
+};
+
+inline void Team::run_block() {
+  const uint64_t count = threads_.size();
+  for (uint64_t i = 0; i < count; ++i) {
+    threads_[i].context.prepare(stacks_->stack(i), stacks_->stack_bytes(), thread_entry);
+    threads_[i].next = i + 1 < count ? i + 1 : 0;
+    threads_[i].previous = i > 0 ? i - 1 : count - 1;
+  }
+  block_ = {count, 0, 0};
+  for (uint64_t w = 0; w < warps_.size(); ++w) warps_[w] = {count - w * 32 < 32 ? count - w * 32 : 32, 0, 0};
+
+  current() = this;
+  running_ = 0;
+  threadIdx.x = 0;
+  scheduler_.switch_to(threads_[0].context);
+  current() = nullptr;
+}
+
+inline void Team::thread_entry() {
+  Team *team = current();
+  team->grid_.thread(team->grid_.slots);
+  team->leave();
+}
+
+inline void Team::let_next_run() {
+  Thread &self = threads_[running_];
+  if (self.next == running_) return;
+  running_ = self.next;
+  threadIdx.x = static_cast<unsigned>(running_);
+  self.context.switch_to(threads_[running_].context);
+}
+
+inline void Team::wait(Barrier &barrier) {
+  const uint64_t generation = barrier.generation;
+  ++barrier.waiting;
+  barrier.release_if_full();
+  while (barrier.generation == generation) let_next_run();
+}
+
+/// Ends the running thread; does not return.
+inline void Team::leave() {
+  Thread &self = threads_[running_];
+  for (Barrier *barrier : {&block_, &warps_[running_ / 32]}) {
+    --barrier->members;
+    if (barrier->members > 0) barrier->release_if_full();
+  }
+  if (block_.members == 0) self.context.switch_to(scheduler_);
+  threads_[self.previous].next = self.next;
+  threads_[self.next].previous = self.previous;
+  running_ = self.next;
+  threadIdx.x = static_cast<unsigned>(running_);
+  self.context.switch_to(threads_[running_].context);
+}
+
+inline void *&shared_memory() {
+  static thread_local void *memory = nullptr;
+  return memory;
+}
+
+/// Runs blocks of the grid until none is left.
+inline void run_blocks(Grid &grid) {
+  // 16-byte aligned, as the allocator gives it.
+  std::vector<char> shared(grid.shared_bytes);
+  shared_memory() = shared.data();
+  gridDim = {static_cast<unsigned>(grid.teams), 1, 1};
+  blockDim = {static_cast<unsigned>(grid.threads), 1, 1};
+  threadIdx = {0, 0, 0};
+
+  const bool take_turns = grid.kind == REX_TEAM && grid.threads > 1;
+  Team *team = take_turns ? new Team(grid) : nullptr;
+  for (uint64_t block; (block = grid.next_team.fetch_add(1)) < grid.teams;) {
+    blockIdx = {static_cast<unsigned>(block), 0, 0};
+    if (team) {
+      team->run_block();
+    } else {
+      for (uint64_t thread = 0; thread < grid.threads; ++thread) {
+        threadIdx.x = static_cast<unsigned>(thread);
+        grid.thread(grid.slots);
+      }
+    }
+  }
+  delete team;
+}
+
+inline uint64_t processors() {
+  static const uint64_t count = environment_number("REX_HOST_THREADS", std::thread::hardware_concurrency());
+  return count ? count : 1;
+}
+
+} // namespace rex_host
+
+REX_ONE_OF_MANY void rex_host_run(rex_kernel_kind kind, void (*thread)(const uint64_t *slots), const uint64_t *slots,
+                                  uint64_t teams, uint64_t threads, uint64_t shared_bytes) {
+  rex_host::Grid grid{kind, thread, slots, teams, threads, shared_bytes, {0}};
+  const uint64_t workers = teams < rex_host::processors() ? teams : rex_host::processors();
+  std::vector<std::thread> helpers;
+  try {
+    for (uint64_t i = 1; i < workers; ++i) helpers.emplace_back([&grid] { rex_host::run_blocks(grid); });
+  } catch (const std::system_error &) {
+    // Fewer threads run the same blocks.
+  }
+  rex_host::run_blocks(grid);
+  for (std::thread &helper : helpers) helper.join();
+}
+
+REX_ONE_OF_MANY void rex_host_barrier() {
+  if (rex_host::Team *team = rex_host::Team::current()) return team->wait_for_block();
+  if (blockDim.x > 1) rex_host::fail("a kernel declared REX_LOOP has a barrier");
+}
+
+REX_ONE_OF_MANY void rex_host_warp_barrier() {
+  if (rex_host::Team *team = rex_host::Team::current()) team->wait_for_warp();
+}
+
+REX_ONE_OF_MANY void rex_host_pause() {
+  if (rex_host::Team *team = rex_host::Team::current()) team->let_next_run();
+  sched_yield();
+}
+
+REX_ONE_OF_MANY void *rex_host_shared() { return rex_host::shared_memory(); }
+
+#pragma GCC visibility pop
+
+#endif // REX_DEVICE_HOST
+
+#ifdef REX_DEVICE_SOURCE
+#include REX_DEVICE_SOURCE
+#else
+#include "rex_nvidia.h"
+#endif

@@ -1,0 +1,513 @@
+// rex_nvidia.h: the device side of lowered programs. A device file includes it once, after its own includes
+// and macros and before its device functions.
+//
+// Three compilers take it:
+//   nvcc                                                    a cubin for NVIDIA GPUs
+//   clang -x cuda --cuda-device-only -nocudainc -nocudalib  the same without any CUDA header
+//   g++ or clang++ with -DREX_DEVICE_HOST                   a shared object for LLVM's host device
+// The first knows CUDA's words; for the others they are supplied here, as far as kernels of rex use them.
+//
+// Because it stands below the user's macros, no name here is short or all upper case without REX_, and no
+// header is included that those macros could break.
+
+// ---- The grid on the host device (run by rex_nvidia.cu) -------------------------------------------------
+
+#ifndef REX_NVIDIA_GRID
+#define REX_NVIDIA_GRID
+
+#include <stddef.h>
+#include <stdint.h>
+
+/// REX_LOOP: a kernel without barriers; its threads may run one after the other.
+/// REX_TEAM: a kernel with barriers; the threads of a block take turns at each.
+enum rex_kernel_kind { REX_LOOP, REX_TEAM };
+
+#ifdef REX_DEVICE_HOST
+// Hidden: images in one process must not share these.
+#pragma GCC visibility push(hidden)
+struct rex_index {
+  unsigned x, y, z;
+};
+extern thread_local rex_index threadIdx, blockIdx, blockDim, gridDim;
+
+/// Runs `thread` once for each thread of `teams` blocks; `slots` are the kernel's arguments.
+void rex_host_run(rex_kernel_kind kind, void (*thread)(const uint64_t *slots), const uint64_t *slots,
+                  uint64_t teams, uint64_t threads, uint64_t shared_bytes);
+/// Waits for all threads of the block (or of the warp) that have not returned.
+void rex_host_barrier();
+void rex_host_warp_barrier();
+/// Lets others go on, in a loop that waits for them.
+void rex_host_pause();
+/// Dynamic shared memory of the running block.
+void *rex_host_shared();
+#pragma GCC visibility pop
+#endif
+#endif
+
+#if !defined(REX_NVIDIA_GRID_ONLY) && !defined(REX_NVIDIA_H)
+#define REX_NVIDIA_H
+
+#include <type_traits>
+
+#ifndef REX_LLVM_ABI
+#define REX_LLVM_ABI 19
+#endif
+
+// ---- CUDA's words where the compiler does not know them --------------------------------------------------
+
+#if defined(REX_DEVICE_HOST)
+
+#include <stdarg.h>
+#include <time.h>
+
+#define __global__
+#define __device__
+#define __host__
+#define __constant__
+#define __shared__ static thread_local // one OS thread runs one block at a time
+#define __forceinline__ inline __attribute__((always_inline))
+#define __launch_bounds__(...)
+
+#pragma GCC visibility push(hidden)
+inline void __syncthreads() { rex_host_barrier(); }
+inline void __syncwarp(unsigned = ~0u) { rex_host_warp_barrier(); }
+inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+inline void __threadfence_block() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+
+#elif defined(__clang__) && defined(__CUDA__)
+
+#define __global__ __attribute__((global))
+#define __device__ __attribute__((device))
+#define __host__ __attribute__((host))
+#define __constant__ __attribute__((constant))
+#define __shared__ __attribute__((shared))
+#define __forceinline__ __inline__ __attribute__((always_inline))
+#define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
+
+#define REX_INDEX(object, of)                                                                  \
+  struct rex_##object {                                                                        \
+    __declspec(property(get = rex_x)) unsigned x;                                              \
+    __declspec(property(get = rex_y)) unsigned y;                                              \
+    __declspec(property(get = rex_z)) unsigned z;                                              \
+    static __device__ __forceinline__ unsigned rex_x() { return __nvvm_read_ptx_sreg_##of##_x(); } \
+    static __device__ __forceinline__ unsigned rex_y() { return __nvvm_read_ptx_sreg_##of##_y(); } \
+    static __device__ __forceinline__ unsigned rex_z() { return __nvvm_read_ptx_sreg_##of##_z(); } \
+  };                                                                                           \
+  extern const __device__ rex_##object object;
+REX_INDEX(threadIdx, tid)
+REX_INDEX(blockIdx, ctaid)
+REX_INDEX(blockDim, ntid)
+REX_INDEX(gridDim, nctaid)
+#undef REX_INDEX
+
+__device__ __forceinline__ void __syncwarp(unsigned mask = ~0u) {
+  asm volatile("bar.warp.sync %0;" : : "r"(mask) : "memory");
+}
+__device__ __forceinline__ void __threadfence() { __nvvm_membar_gl(); }
+__device__ __forceinline__ void __threadfence_block() { __nvvm_membar_cta(); }
+__device__ __forceinline__ unsigned __shfl_down_sync(unsigned mask, unsigned value, unsigned distance) {
+  unsigned result;
+  asm volatile("shfl.sync.down.b32 %0, %1, %2, 31, %3;" : "=r"(result) : "r"(value), "r"(distance), "r"(mask));
+  return result;
+}
+
+// Device functions of the C library that the GPU has. sqrt, fabs and the roundings are instructions; the
+// others (sin, exp, pow, ...) are in NVIDIA's libdevice, and calling them without it is an error here.
+extern "C" {
+__device__ int printf(const char *, ...);
+__device__ int vprintf(const char *, const char *);
+__device__ void *malloc(size_t);
+__device__ void free(void *);
+__device__ void __assertfail(const char *, const char *, unsigned, const char *, size_t);
+__device__ __forceinline__ void __assert_fail(const char *what, const char *file, unsigned line, const char *function) {
+  __assertfail(what, file, line, function, 1);
+}
+}
+#define REX_MATH_1(function)                                                                                \
+  __device__ __forceinline__ double function(double value) { return __builtin_##function(value); }          \
+  __device__ __forceinline__ float function(float value) { return __builtin_##function##f(value); }         \
+  __device__ __forceinline__ float function##f(float value) { return __builtin_##function##f(value); }
+REX_MATH_1(sqrt)
+REX_MATH_1(fabs)
+REX_MATH_1(floor)
+REX_MATH_1(ceil)
+REX_MATH_1(trunc)
+REX_MATH_1(rint)
+#undef REX_MATH_1
+
+#endif
+
+#if defined(REX_DEVICE_HOST) || (defined(__clang__) && defined(__CUDA__))
+
+/// The type of a parameter that takes part in no deduction: atomicAdd(&counter, 1) for any counter.
+template <typename Value> struct rex_same {
+  typedef Value type;
+};
+
+#define REX_ATOMIC(name, builtin)                                                                       \
+  template <typename Value>                                                                             \
+  __device__ __forceinline__ Value name(Value *address, typename rex_same<Value>::type value) {         \
+    return builtin(address, value, __ATOMIC_RELAXED);                                                   \
+  }
+REX_ATOMIC(atomicSub, __atomic_fetch_sub)
+REX_ATOMIC(atomicAnd, __atomic_fetch_and)
+REX_ATOMIC(atomicOr, __atomic_fetch_or)
+REX_ATOMIC(atomicXor, __atomic_fetch_xor)
+#undef REX_ATOMIC
+
+template <typename Value>
+__device__ __forceinline__ Value atomicCAS(Value *address, typename rex_same<Value>::type expected,
+                                           typename rex_same<Value>::type desired) {
+  __atomic_compare_exchange(address, &expected, &desired, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+  return expected;
+}
+
+template <typename Value>
+__device__ __forceinline__ Value atomicExch(Value *address, typename rex_same<Value>::type value) {
+  Value before;
+  __atomic_exchange(address, &value, &before, __ATOMIC_RELAXED);
+  return before;
+}
+
+#define REX_ATOMIC(name, after)                                                                         \
+  template <typename Value>                                                                             \
+  __device__ __forceinline__ Value name(Value *address, typename rex_same<Value>::type value) {         \
+    Value before, wanted;                                                                               \
+    __atomic_load(address, &before, __ATOMIC_RELAXED);                                                  \
+    do wanted = after;                                                                                  \
+    while (!__atomic_compare_exchange(address, &before, &wanted, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)); \
+    return before;                                                                                      \
+  }
+REX_ATOMIC(atomicMin, value < before ? value : before)
+REX_ATOMIC(atomicMax, before < value ? value : before)
+#ifdef REX_DEVICE_HOST
+REX_ATOMIC(atomicAdd, before + value)
+#endif
+#undef REX_ATOMIC
+
+#ifndef REX_DEVICE_HOST
+template <typename Value>
+__device__ __forceinline__ Value atomicAdd(Value *address, typename rex_same<Value>::type value) {
+  return __atomic_fetch_add(address, value, __ATOMIC_RELAXED);
+}
+#endif
+
+#endif
+
+#ifdef REX_DEVICE_HOST
+#define REX_DEVICE inline
+#else
+#define REX_DEVICE __device__ __forceinline__
+#endif
+
+// ---- Kernels --------------------------------------------------------------------------------------------
+
+// LLVM 18 and later (19 and later: with packet version 3) pass a pointer in front of a kernel's arguments.
+#if REX_LLVM_ABI >= 18
+#define REX_HIDDEN_PARAMETERS 1
+#define REX_LAUNCH_ENVIRONMENT void *,
+#define REX_LAUNCH_ENVIRONMENT_ALONE void *
+#else
+#define REX_HIDDEN_PARAMETERS 0
+#define REX_LAUNCH_ENVIRONMENT
+#define REX_LAUNCH_ENVIRONMENT_ALONE
+#endif
+
+/// The parameters of a kernel. From LLVM 19 they are slots of one flat array: each has 8 bytes.
+template <typename Kernel> struct rex_parameters;
+template <> struct rex_parameters<void()> {
+  static constexpr int count = 0;
+  static constexpr bool are_slots = true;
+};
+template <typename First, typename... Others> struct rex_parameters<void(First, Others...)> {
+  static constexpr int count = 1 + sizeof...(Others);
+  static constexpr bool are_slots = sizeof(First) == 8 && rex_parameters<void(Others...)>::are_slots;
+};
+
+#define REX_CHECK_KERNEL(name, parameters_count)                                                          \
+  static_assert(rex_parameters<decltype(name)>::count == (parameters_count) + REX_HIDDEN_PARAMETERS,      \
+                #name " has another number of parameters");                                               \
+  static_assert(rex_parameters<decltype(name)>::are_slots, #name " has a parameter that is not 8 bytes wide");
+
+/// REX_KERNEL(kernel, parameters without the hidden one, REX_LOOP or REX_TEAM), after the kernel: what the
+/// runtime needs to launch it.
+#if defined(REX_DEVICE_HOST)
+
+/// The arguments as the host plugin passes them, each in an integer register or on the stack.
+template <int Count> struct rex_slots {
+  uint64_t slot[Count];
+  rex_slots(uint64_t first, va_list others) {
+    slot[0] = first;
+    for (int i = 1; i < Count; ++i) slot[i] = va_arg(others, uint64_t);
+  }
+};
+
+template <size_t...> struct rex_positions {};
+template <size_t Count, size_t... Position>
+struct rex_positions_to : rex_positions_to<Count - 1, Count - 1, Position...> {};
+template <size_t... Position> struct rex_positions_to<0, Position...> {
+  typedef rex_positions<Position...> type;
+};
+
+/// Calls a kernel with arguments from slots.
+template <typename Type, Type *Kernel> struct rex_host_kernel;
+template <typename... Parameter, void (*Kernel)(Parameter...)> struct rex_host_kernel<void(Parameter...), Kernel> {
+  static void call(const uint64_t *slots) { call(slots, typename rex_positions_to<sizeof...(Parameter)>::type()); }
+
+private:
+  template <size_t... Position> static void call(const uint64_t *slots, rex_positions<Position...>) {
+    (void)slots;
+    Kernel(value<Parameter>(slots[Position])...);
+  }
+  template <typename Value> static Value value(uint64_t slot) {
+    Value result;
+    __builtin_memcpy(&result, &slot, sizeof result);
+    return result;
+  }
+};
+
+// Three arguments follow the kernel's own: teams, threads and bytes of dynamic shared memory.
+#define REX_KERNEL(name, parameters_count, kind)                                                          \
+  REX_CHECK_KERNEL(name, parameters_count)                                                                \
+  __attribute__((visibility("default"))) void name##__host_entry(uint64_t first, ...) {                   \
+    constexpr int count = (parameters_count) + REX_HIDDEN_PARAMETERS;                                     \
+    va_list others;                                                                                       \
+    va_start(others, first);                                                                              \
+    const rex_slots<count + 3> argument(first, others);                                                   \
+    va_end(others);                                                                                       \
+    rex_host_run(kind, rex_host_kernel<decltype(name), name>::call, argument.slot, argument.slot[count],  \
+                 argument.slot[count + 1], argument.slot[count + 2]);                                     \
+  }                                                                                                       \
+  REX_IMAGE_ENTRY(name##__host_entry, (void *)name##__host_entry, 0)
+
+// LLVM 14 and 15 want a table in the host image too (register_cubin.cpp orders its own by it).
+#if REX_LLVM_ABI <= 15
+struct rex_image_entry {
+  void *address;
+  const char *symbol;
+  size_t bytes;
+  int32_t flags, reserved;
+};
+#define REX_IMAGE_ENTRY(name, address, bytes)                                                             \
+  rex_image_entry name##__image_entry __attribute__((section("omp_offloading_entries"), used, aligned(8))) = \
+      {address, #name, bytes, 0, 0};
+#else
+#define REX_IMAGE_ENTRY(name, address, bytes)
+#endif
+
+#elif REX_LLVM_ABI >= 18
+
+/// How LLVM 18 and later learn a kernel's execution mode; without it they launch exactly the numbers given.
+struct rex_kernel_environment {
+  uint8_t generic_state_machine, nested_parallelism, execution_mode;
+  int32_t min_threads, max_threads, min_teams, max_teams, reduction_bytes, reduction_length;
+  void *ident, *dynamic;
+};
+static_assert(sizeof(rex_kernel_environment) == 48, "layout of KernelEnvironmentTy");
+#define REX_KERNEL(name, parameters_count, kind)                                                          \
+  REX_CHECK_KERNEL(name, parameters_count)                                                                \
+  __device__ rex_kernel_environment name##_kernel_environment = {0, 0, 2 /* SPMD */, 0, 0, 0, 0, 0, 0, nullptr, nullptr};
+#define REX_IMAGE_ENTRY(name, address, bytes)
+
+#else
+
+#define REX_KERNEL(name, parameters_count, kind)                                                          \
+  REX_CHECK_KERNEL(name, parameters_count)                                                                \
+  __device__ signed char name##_exec_mode = 2 /* SPMD */;
+#define REX_IMAGE_ENTRY(name, address, bytes)
+
+#endif
+
+/// REX_GLOBAL(variable), after a declare target variable in the extern "C" block.
+#define REX_GLOBAL(name) REX_IMAGE_ENTRY(name, (void *)&name, sizeof(name))
+
+/// A value that came in a slot.
+template <typename Value> REX_DEVICE Value rex_literal(uint64_t slot) {
+  static_assert(sizeof(Value) <= sizeof slot, "wider values are passed by pointer");
+  Value value;
+  __builtin_memcpy(&value, &slot, sizeof value);
+  return value;
+}
+
+/// The launch's dynamic shared memory.
+template <typename Element> REX_DEVICE Element *rex_dynamic_shared() {
+#ifdef REX_DEVICE_HOST
+  return static_cast<Element *>(rex_host_shared());
+#else
+  extern __shared__ __attribute__((aligned(16))) unsigned char rex_dynamic_shared_bytes[];
+  return reinterpret_cast<Element *>(rex_dynamic_shared_bytes);
+#endif
+}
+
+// ---- Trip counts ----------------------------------------------------------------------------------------
+
+/// The type in which C compares two integers.
+template <typename First, typename Second> struct rex_compared {
+  typedef decltype(First() + Second()) type;
+};
+
+/// Steps of one from `from` up to `to`. Integers of any two types; pointers and iterators.
+template <typename From, typename To>
+REX_DEVICE typename std::enable_if<std::is_arithmetic<From>::value, uint64_t>::type rex_distance(From from, To to) {
+  typedef typename rex_compared<From, To>::type Compared;
+  return static_cast<uint64_t>(static_cast<Compared>(to)) - static_cast<uint64_t>(static_cast<Compared>(from));
+}
+template <typename From, typename To>
+REX_DEVICE typename std::enable_if<!std::is_arithmetic<From>::value, uint64_t>::type rex_distance(From from, To to) {
+  return static_cast<uint64_t>(to - from);
+}
+
+/// Whether first < second, as the source's comparison says it.
+template <typename First, typename Second>
+REX_DEVICE typename std::enable_if<std::is_arithmetic<First>::value, bool>::type rex_less(First first, Second second) {
+  typedef typename rex_compared<First, Second>::type Compared;
+  return static_cast<Compared>(first) < static_cast<Compared>(second);
+}
+template <typename First, typename Second>
+REX_DEVICE typename std::enable_if<!std::is_arithmetic<First>::value, bool>::type rex_less(First first, Second second) {
+  return first < second;
+}
+
+/// Iterations of  for (i = low; i < high; i += step), and of the same loop with <=, step > 0.
+template <typename Low, typename High, typename Step> REX_DEVICE uint64_t rex_trips_lt(Low low, High high, Step step) {
+  return rex_less(low, high) ? (rex_distance(low, high) - 1) / static_cast<uint64_t>(step) + 1 : 0;
+}
+template <typename Low, typename High, typename Step> REX_DEVICE uint64_t rex_trips_le(Low low, High high, Step step) {
+  return rex_less(high, low) ? 0 : rex_distance(low, high) / static_cast<uint64_t>(step) + 1;
+}
+
+/// Iterations of  for (i = high; i > low; i -= step), and of the same loop with >=, step > 0.
+template <typename High, typename Low, typename Step> REX_DEVICE uint64_t rex_trips_gt(High high, Low low, Step step) {
+  return rex_trips_lt(low, high, step);
+}
+template <typename High, typename Low, typename Step> REX_DEVICE uint64_t rex_trips_ge(High high, Low low, Step step) {
+  return rex_trips_le(low, high, step);
+}
+
+/// Iterations of  for (i = from; i != to; i += step), step of either sign; unsigned integers wrap.
+template <typename From, typename To, typename Step>
+REX_DEVICE typename std::enable_if<std::is_arithmetic<From>::value, uint64_t>::type
+rex_trips_ne(From from, To to, Step step) {
+  typedef typename std::make_unsigned<From>::type Distance;
+  const int64_t signed_step = static_cast<int64_t>(step);
+  return signed_step > 0 ? static_cast<Distance>(rex_distance(from, to)) / static_cast<uint64_t>(signed_step)
+                         : static_cast<Distance>(rex_distance(to, from)) / (0 - static_cast<uint64_t>(signed_step));
+}
+template <typename From, typename To, typename Step>
+REX_DEVICE typename std::enable_if<!std::is_arithmetic<From>::value, uint64_t>::type
+rex_trips_ne(From from, To to, Step step) {
+  const int64_t signed_step = static_cast<int64_t>(step);
+  return signed_step > 0 ? rex_distance(from, to) / static_cast<uint64_t>(signed_step)
+                         : rex_distance(to, from) / (0 - static_cast<uint64_t>(signed_step));
+}
+
+// ---- Arrays whose extents are known at run time ---------------------------------------------------------
+
+/// double a[n][m] with variable extents:  rex_view<double, 2> a(a__arg, n, m);  then a[i][j]. The first
+/// extent is not used. The last row is a pointer for all purposes.
+template <typename Element, int Rank> class rex_view {
+public:
+  template <typename... Extents>
+  REX_DEVICE rex_view(Element *base, Extents... extents) : base_(base), extents_{static_cast<uint64_t>(extents)...} {
+    static_assert(sizeof...(Extents) == Rank, "one extent for each dimension");
+  }
+  REX_DEVICE rex_view(Element *base, const uint64_t *extents) : base_(base) {
+    for (int i = 0; i < Rank; ++i) extents_[i] = extents[i];
+  }
+
+  template <typename Index> REX_DEVICE rex_view<Element, Rank - 1> operator[](Index index) const {
+    int64_t row = static_cast<int64_t>(index);
+    for (int i = 1; i < Rank; ++i) row *= static_cast<int64_t>(extents_[i]);
+    return rex_view<Element, Rank - 1>(base_ + row, extents_ + 1);
+  }
+  REX_DEVICE rex_view<Element, Rank - 1> operator*() const { return (*this)[0]; }
+
+private:
+  Element *base_;
+  uint64_t extents_[Rank];
+};
+
+template <typename Element> class rex_view<Element, 1> {
+public:
+  template <typename Extent> REX_DEVICE rex_view(Element *base, Extent) : base_(base) {}
+
+  template <typename Index> REX_DEVICE Element &operator[](Index index) const { return base_[index]; }
+  REX_DEVICE operator Element *() const { return base_; }
+
+private:
+  Element *base_;
+};
+
+#include "xomp_cuda_lib_inlined.cu"
+
+// ---- OpenMP's queries, as seen by a thread of a parallel region ------------------------------------------
+
+REX_DEVICE int rex_omp_get_thread_num() { return static_cast<int>(threadIdx.x); }
+REX_DEVICE int rex_omp_get_num_threads() { return static_cast<int>(blockDim.x); }
+REX_DEVICE int rex_omp_get_max_threads() { return static_cast<int>(blockDim.x); }
+REX_DEVICE int rex_omp_get_thread_limit() { return static_cast<int>(blockDim.x); }
+REX_DEVICE int rex_omp_get_num_procs() { return static_cast<int>(blockDim.x); }
+REX_DEVICE int rex_omp_get_team_num() { return static_cast<int>(blockIdx.x); }
+REX_DEVICE int rex_omp_get_num_teams() { return static_cast<int>(gridDim.x); }
+REX_DEVICE int rex_omp_is_initial_device() { return 0; }
+REX_DEVICE int rex_omp_get_num_devices() { return 1; }
+REX_DEVICE int rex_omp_get_device_num() { return 0; }
+REX_DEVICE int rex_omp_get_default_device() { return 0; }
+REX_DEVICE int rex_omp_get_initial_device() { return -1; }
+REX_DEVICE int rex_omp_get_level() { return 1; }
+REX_DEVICE int rex_omp_get_active_level() { return blockDim.x > 1; }
+REX_DEVICE int rex_omp_in_parallel() { return blockDim.x > 1; }
+REX_DEVICE int rex_omp_get_dynamic() { return 0; }
+REX_DEVICE int rex_omp_get_nested() { return 0; }
+REX_DEVICE int rex_omp_get_max_active_levels() { return 1; }
+REX_DEVICE double rex_omp_get_wtick() { return 1e-9; }
+REX_DEVICE double rex_omp_get_wtime() {
+#ifdef REX_DEVICE_HOST
+  timespec elapsed;
+  clock_gettime(CLOCK_MONOTONIC, &elapsed);
+  return static_cast<double>(elapsed.tv_sec) + 1e-9 * static_cast<double>(elapsed.tv_nsec);
+#else
+  unsigned long long nanoseconds;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(nanoseconds));
+  return 1e-9 * static_cast<double>(nanoseconds);
+#endif
+}
+
+// omp_lock_t is any type of at least four bytes.
+template <typename Lock> REX_DEVICE void rex_omp_init_lock(Lock *lock) { rex_lock_init(reinterpret_cast<unsigned *>(lock)); }
+template <typename Lock> REX_DEVICE void rex_omp_destroy_lock(Lock *) {}
+template <typename Lock> REX_DEVICE void rex_omp_set_lock(Lock *lock) { rex_lock_take(reinterpret_cast<unsigned *>(lock)); }
+template <typename Lock> REX_DEVICE void rex_omp_unset_lock(Lock *lock) { rex_lock_release(reinterpret_cast<unsigned *>(lock)); }
+template <typename Lock> REX_DEVICE int rex_omp_test_lock(Lock *lock) { return rex_lock_try(reinterpret_cast<unsigned *>(lock)); }
+
+// Below this line the names mean the functions above, whether or not <omp.h> declared them for the host.
+#define omp_get_thread_num rex_omp_get_thread_num
+#define omp_get_num_threads rex_omp_get_num_threads
+#define omp_get_max_threads rex_omp_get_max_threads
+#define omp_get_thread_limit rex_omp_get_thread_limit
+#define omp_get_num_procs rex_omp_get_num_procs
+#define omp_get_team_num rex_omp_get_team_num
+#define omp_get_num_teams rex_omp_get_num_teams
+#define omp_is_initial_device rex_omp_is_initial_device
+#define omp_get_num_devices rex_omp_get_num_devices
+#define omp_get_device_num rex_omp_get_device_num
+#define omp_get_default_device rex_omp_get_default_device
+#define omp_get_initial_device rex_omp_get_initial_device
+#define omp_get_level rex_omp_get_level
+#define omp_get_active_level rex_omp_get_active_level
+#define omp_in_parallel rex_omp_in_parallel
+#define omp_get_dynamic rex_omp_get_dynamic
+#define omp_get_nested rex_omp_get_nested
+#define omp_get_max_active_levels rex_omp_get_max_active_levels
+#define omp_get_wtick rex_omp_get_wtick
+#define omp_get_wtime rex_omp_get_wtime
+#define omp_init_lock rex_omp_init_lock
+#define omp_destroy_lock rex_omp_destroy_lock
+#define omp_set_lock rex_omp_set_lock
+#define omp_unset_lock rex_omp_unset_lock
+#define omp_test_lock rex_omp_test_lock
+
+#ifdef REX_DEVICE_HOST
+#pragma GCC visibility pop
+#endif
+#endif

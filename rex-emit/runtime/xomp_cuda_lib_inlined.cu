@@ -1,0 +1,368 @@
+// xomp_cuda_lib_inlined.cu: reductions, atomic updates and locks for kernels. Included by rex_nvidia.h.
+
+// ---- Locks ----------------------------------------------------------------------------------------------
+
+REX_DEVICE void rex_lock_init(unsigned *lock) { atomicExch(lock, 0u); }
+
+REX_DEVICE bool rex_lock_try(unsigned *lock) {
+  if (atomicCAS(lock, 0u, 1u) != 0u) return false;
+  __threadfence();
+  return true;
+}
+
+REX_DEVICE void rex_lock_take(unsigned *lock) {
+  while (!rex_lock_try(lock)) {
+#ifdef REX_DEVICE_HOST
+    rex_host_pause();
+#endif
+  }
+}
+
+REX_DEVICE void rex_lock_release(unsigned *lock) {
+  __threadfence();
+  atomicExch(lock, 0u);
+}
+
+/// REX_CRITICAL_LOCK(name) at file scope, then  REX_CRITICAL(name) { statements }.
+/// The threads of a warp enter one after the other: the thread that has the lock goes through the statements
+/// and gives it back inside the loop in which the others wait.
+#define REX_CRITICAL_LOCK(name) static __device__ unsigned name
+#define REX_CRITICAL(name)                                                  \
+  for (bool rex_is_done = false; !rex_is_done;)                             \
+    if (!rex_lock_try(&name)) {                                             \
+      REX_CRITICAL_WAIT();                                                  \
+    } else                                                                  \
+      for (; !rex_is_done; rex_lock_release(&name), rex_is_done = true)
+#ifdef REX_DEVICE_HOST
+#define REX_CRITICAL_WAIT() rex_host_pause()
+#else
+#define REX_CRITICAL_WAIT() ((void)0)
+#endif
+
+// ---- Atomic updates -------------------------------------------------------------------------------------
+
+/// How an object can be updated atomically: as one word of its size, inside a word of four bytes, or only
+/// under a lock (wider types, and those that may straddle two words).
+enum rex_width { rex_width_word, rex_width_part, rex_width_lock };
+template <typename Value> struct rex_width_of {
+  static constexpr bool is_aligned = alignof(Value) >= sizeof(Value);
+  static constexpr rex_width value = (sizeof(Value) == 4 || sizeof(Value) == 8) && is_aligned   ? rex_width_word
+                                     : (sizeof(Value) == 1 || sizeof(Value) == 2) && is_aligned ? rex_width_part
+                                                                                                : rex_width_lock;
+};
+
+/// What an atomic update saw and left.
+template <typename Value> struct rex_update {
+  Value before, after;
+};
+
+template <typename Value> REX_DEVICE Value rex_from_bits(const void *bits) {
+  Value value;
+  __builtin_memcpy(&value, bits, sizeof value);
+  return value;
+}
+
+template <typename Value, rex_width = rex_width_of<Value>::value> struct rex_atomic_access;
+
+template <typename Value> struct rex_atomic_access<Value, rex_width_word> {
+  typedef typename std::conditional<sizeof(Value) == 4, unsigned, unsigned long long>::type Word;
+  typedef typename std::conditional<sizeof(Value) == 4, int, long long>::type SignedWord;
+  typedef typename std::conditional<std::is_signed<Value>::value, SignedWord, Word>::type RangeWord;
+
+  template <typename Function> static REX_DEVICE rex_update<Value> apply(Value *address, Function function) {
+    Word *word = reinterpret_cast<Word *>(address);
+    Word seen = *const_cast<volatile Word *>(word);
+    for (;;) {
+      const Value before = rex_from_bits<Value>(&seen);
+      const Value after = function(before);
+      Word wanted;
+      __builtin_memcpy(&wanted, &after, sizeof wanted);
+      const Word found = atomicCAS(word, seen, wanted);
+      if (found == seen) return {before, after};
+      seen = found;
+    }
+  }
+  static REX_DEVICE Value read(const Value *address) {
+    const Word word = *reinterpret_cast<const volatile Word *>(address);
+    return rex_from_bits<Value>(&word);
+  }
+  static REX_DEVICE Value exchange(Value *address, Value value) {
+    Word wanted;
+    __builtin_memcpy(&wanted, &value, sizeof wanted);
+    const Word before = atomicExch(reinterpret_cast<Word *>(address), wanted);
+    return rex_from_bits<Value>(&before);
+  }
+};
+
+template <typename Value> struct rex_atomic_access<Value, rex_width_part> {
+  typedef typename std::conditional<sizeof(Value) == 1, uint8_t, uint16_t>::type Part;
+
+  template <typename Function> static REX_DEVICE rex_update<Value> apply(Value *address, Function function) {
+    const uintptr_t place = reinterpret_cast<uintptr_t>(address);
+    unsigned *word = reinterpret_cast<unsigned *>(place & ~uintptr_t(3));
+    const unsigned shift = static_cast<unsigned>(place & 3) * 8;
+    const unsigned mask = static_cast<unsigned>(static_cast<Part>(~Part(0))) << shift;
+    unsigned seen = *const_cast<volatile unsigned *>(word);
+    for (;;) {
+      const Part part = static_cast<Part>(seen >> shift);
+      const Value before = rex_from_bits<Value>(&part);
+      const Value after = function(before);
+      Part wanted;
+      __builtin_memcpy(&wanted, &after, sizeof wanted);
+      const unsigned found = atomicCAS(word, seen, (seen & ~mask) | static_cast<unsigned>(wanted) << shift);
+      if (found == seen) return {before, after};
+      seen = found;
+    }
+  }
+  static REX_DEVICE Value read(const Value *address) {
+    const Part part = *reinterpret_cast<const volatile Part *>(address);
+    return rex_from_bits<Value>(&part);
+  }
+  static REX_DEVICE Value exchange(Value *address, Value value) {
+    return apply(address, [value](Value) { return value; }).before;
+  }
+};
+
+/// The lock of every type that is too wide for the hardware.
+REX_DEVICE unsigned *rex_wide_lock() {
+  static __device__ unsigned lock;
+  return &lock;
+}
+
+template <typename Value> struct rex_atomic_access<Value, rex_width_lock> {
+  template <typename Function> static REX_DEVICE rex_update<Value> apply(Value *address, Function function) {
+    rex_update<Value> update = {*address, *address};
+    unsigned *lock = rex_wide_lock();
+    REX_CRITICAL(*lock) {
+      update.before = *address;
+      update.after = function(update.before);
+      *address = update.after;
+    }
+    return update;
+  }
+  static REX_DEVICE Value read(const Value *address) {
+    return apply(const_cast<Value *>(address), [](Value value) { return value; }).before;
+  }
+  static REX_DEVICE Value exchange(Value *address, Value value) {
+    return apply(address, [value](Value) { return value; }).before;
+  }
+};
+
+/// *address = function(*address), atomically. `function` may be called several times.
+template <typename Value, typename Function>
+REX_DEVICE rex_update<Value> rex_atomic_apply(Value *address, Function function) {
+  return rex_atomic_access<Value>::apply(address, function);
+}
+template <typename Value> REX_DEVICE Value rex_atomic_read(const Value *address) {
+  return rex_atomic_access<Value>::read(address);
+}
+template <typename Value, typename Operand> REX_DEVICE Value rex_atomic_exchange(Value *address, Operand operand) {
+  return rex_atomic_access<Value>::exchange(address, static_cast<Value>(operand));
+}
+template <typename Value, typename Operand> REX_DEVICE void rex_atomic_write(Value *address, Operand operand) {
+  rex_atomic_exchange(address, operand);
+}
+
+// rex_atomic_add(address, operand) and so on: compute in the type that C computes in, convert the result to
+// the type of the object, return the old value. Where CUDA has an instruction with that result it is used:
+// what it can do depends on the types.
+
+struct rex_any_types {};
+struct rex_floating_word : rex_any_types {}; // float or double, and an operand that C converts to that type
+struct rex_integer_word : rex_any_types {};  // an integer of the size of a word, and any integer
+struct rex_same_word : rex_integer_word {};  // the same, both of one type
+
+template <typename Value, typename Operand> struct rex_types_of {
+  static constexpr bool floating = (std::is_same<Value, float>::value || std::is_same<Value, double>::value) &&
+                                   (std::is_integral<Operand>::value || std::is_same<Operand, float>::value ||
+                                    std::is_same<Operand, Value>::value);
+  static constexpr bool integer = std::is_integral<Value>::value && std::is_integral<Operand>::value &&
+                                  rex_width_of<Value>::value == rex_width_word;
+  typedef typename std::conditional<
+      floating, rex_floating_word,
+      typename std::conditional<
+          integer, typename std::conditional<std::is_same<Value, Operand>::value, rex_same_word, rex_integer_word>::type,
+          rex_any_types>::type>::type type;
+};
+
+#define REX_ATOMIC(name, result)                                                                            \
+  template <typename Value, typename Operand>                                                               \
+  REX_DEVICE Value rex_atomic_##name(Value *address, Operand operand, rex_any_types) {                      \
+    return rex_atomic_apply(address, [operand](Value value) { return static_cast<Value>(result); }).before; \
+  }                                                                                                         \
+  template <typename Value, typename Operand> REX_DEVICE Value rex_atomic_##name(Value *address, Operand operand) { \
+    return rex_atomic_##name(address, operand, typename rex_types_of<Value, Operand>::type());              \
+  }
+REX_ATOMIC(add, value + operand)
+REX_ATOMIC(sub, value - operand)
+REX_ATOMIC(mul, value * operand)
+REX_ATOMIC(div, value / operand)
+REX_ATOMIC(and, value & operand)
+REX_ATOMIC(or, value | operand)
+REX_ATOMIC(xor, value ^ operand)
+REX_ATOMIC(shl, value << operand)
+REX_ATOMIC(shr, value >> operand)
+REX_ATOMIC(land, value && operand)
+REX_ATOMIC(lor, value || operand)
+REX_ATOMIC(min, rex_less(operand, value) ? operand : value)
+REX_ATOMIC(max, rex_less(value, operand) ? operand : value)
+#undef REX_ATOMIC
+
+#define REX_ATOMIC(name, types, Word, instruction, value)                                                   \
+  template <typename Value, typename Operand>                                                               \
+  REX_DEVICE Value rex_atomic_##name(Value *address, Operand operand, types) {                              \
+    typedef typename rex_atomic_access<Value>::Word Word;                                                   \
+    const Word word = static_cast<Word>(operand);                                                           \
+    return static_cast<Value>(instruction(reinterpret_cast<Word *>(address), value));                       \
+  }
+REX_ATOMIC(add, rex_integer_word, Word, atomicAdd, word)
+REX_ATOMIC(sub, rex_integer_word, Word, atomicAdd, 0 - word)
+REX_ATOMIC(and, rex_integer_word, Word, atomicAnd, word)
+REX_ATOMIC(or, rex_integer_word, Word, atomicOr, word)
+REX_ATOMIC(xor, rex_integer_word, Word, atomicXor, word)
+REX_ATOMIC(min, rex_same_word, RangeWord, atomicMin, word)
+REX_ATOMIC(max, rex_same_word, RangeWord, atomicMax, word)
+#undef REX_ATOMIC
+
+template <typename Value, typename Operand>
+REX_DEVICE Value rex_atomic_add(Value *address, Operand operand, rex_floating_word) {
+  return atomicAdd(address, static_cast<Value>(operand));
+}
+template <typename Value, typename Operand>
+REX_DEVICE Value rex_atomic_sub(Value *address, Operand operand, rex_floating_word) {
+  return atomicAdd(address, -static_cast<Value>(operand));
+}
+
+// ---- Reduction operators --------------------------------------------------------------------------------
+
+/// The ends of a type's range; infinite for floating types.
+template <typename Value, bool = std::is_floating_point<Value>::value> struct rex_range {
+  static constexpr bool has_sign = std::is_signed<Value>::value;
+  static constexpr Value highest = static_cast<Value>(
+      std::is_same<Value, bool>::value ? 1 : ~0ull >> (64 - sizeof(Value) * 8 + (has_sign ? 1 : 0)));
+  static constexpr Value lowest = has_sign ? static_cast<Value>(-highest - 1) : static_cast<Value>(0);
+};
+template <typename Value> struct rex_range<Value, true> {
+  static constexpr Value highest = static_cast<Value>(__builtin_huge_val());
+  static constexpr Value lowest = static_cast<Value>(-__builtin_huge_val());
+};
+
+/// An operator has an identity and combines two partial results. User-declared reductions are structs with
+/// the same two functions. A `-` reduction adds.
+#define REX_OPERATOR(name, initial, result)                                                        \
+  struct name {                                                                                    \
+    template <typename Value> static REX_DEVICE Value identity() { return static_cast<Value>(initial); } \
+    template <typename Value> static REX_DEVICE void combine(Value &out, const Value &in) {        \
+      out = static_cast<Value>(result);                                                            \
+    }                                                                                              \
+  };
+REX_OPERATOR(rex_add, 0, out + in)
+REX_OPERATOR(rex_mul, 1, out * in)
+REX_OPERATOR(rex_min, rex_range<Value>::highest, in < out ? in : out)
+REX_OPERATOR(rex_max, rex_range<Value>::lowest, out < in ? in : out)
+REX_OPERATOR(rex_and, ~0ll, out & in)
+REX_OPERATOR(rex_or, 0, out | in)
+REX_OPERATOR(rex_xor, 0, out ^ in)
+REX_OPERATOR(rex_land, 1, out && in)
+REX_OPERATOR(rex_lor, 0, out || in)
+#undef REX_OPERATOR
+
+/// Combines `value` into *target, atomically.
+template <typename Operation, typename Value> REX_DEVICE void rex_combine(Operation, Value *target, const Value &value) {
+  rex_atomic_apply(target, [&value](Value combined) {
+    Operation::combine(combined, value);
+    return combined;
+  });
+}
+template <typename Value> REX_DEVICE void rex_combine(rex_add, Value *target, const Value &value) { rex_atomic_add(target, value); }
+template <typename Value> REX_DEVICE void rex_combine(rex_min, Value *target, const Value &value) { rex_atomic_min(target, value); }
+template <typename Value> REX_DEVICE void rex_combine(rex_max, Value *target, const Value &value) { rex_atomic_max(target, value); }
+template <typename Value> REX_DEVICE void rex_combine(rex_and, Value *target, const Value &value) { rex_atomic_and(target, value); }
+template <typename Value> REX_DEVICE void rex_combine(rex_or, Value *target, const Value &value) { rex_atomic_or(target, value); }
+template <typename Value> REX_DEVICE void rex_combine(rex_xor, Value *target, const Value &value) { rex_atomic_xor(target, value); }
+
+// ---- Collectives ----------------------------------------------------------------------------------------
+
+/// Room for objects in shared memory, without their constructors.
+#define REX_SHARED_ROOM(Value, count, name)                                                    \
+  __shared__ __attribute__((aligned(16))) unsigned char name##_bytes[sizeof(Value) * (count)]; \
+  Value *name = reinterpret_cast<Value *>(name##_bytes)
+
+/// The value of the block's first thread, to all its threads.
+template <typename Value> REX_DEVICE Value rex_broadcast(Value value) {
+  REX_SHARED_ROOM(Value, 1, room);
+  __syncthreads(); // the readers of the call before have read
+  if (threadIdx.x == 0) *room = value;
+  __syncthreads();
+  return *room;
+}
+
+#ifdef REX_DEVICE_HOST
+
+/// Combines the values of all threads of the grid into *target. Each thread calls it once, at its end.
+template <typename Operation, typename Value> inline void rex_reduce(Value *target, Value value) {
+  rex_combine(Operation(), target, value);
+}
+
+/// Combines the values of the block's threads, for all of them.
+template <typename Operation, typename Value> inline Value rex_reduce_block(Value value) {
+  REX_SHARED_ROOM(Value, 1, room);
+  __syncthreads(); // the readers of the call before have read
+  if (threadIdx.x == 0) *room = value;
+  __syncthreads();
+  if (threadIdx.x != 0) Operation::combine(*room, value); // the threads of a block take turns
+  __syncthreads();
+  return *room;
+}
+
+#else
+
+/// The value of the lane `distance` above.
+template <typename Value> REX_DEVICE Value rex_from_lane(unsigned mask, const Value &value, unsigned distance) {
+  constexpr unsigned words = (sizeof(Value) + 3) / 4;
+  unsigned word[words] = {};
+  __builtin_memcpy(word, &value, sizeof value);
+  for (unsigned i = 0; i < words; ++i) word[i] = __shfl_down_sync(mask, word[i], distance);
+  return rex_from_bits<Value>(word);
+}
+
+/// Combines the values of the warp's first `lanes` threads; the first of them has the result.
+template <typename Operation, typename Value> REX_DEVICE void rex_reduce_warp(Value &value, unsigned lane, unsigned lanes) {
+  const unsigned mask = lanes < 32 ? (1u << lanes) - 1 : ~0u;
+  for (unsigned distance = 16; distance > 0; distance /= 2) {
+    const Value other = rex_from_lane(mask, value, distance);
+    if (lane + distance < lanes) Operation::combine(value, other);
+  }
+}
+
+/// Combines the values of the block's threads; the first of them has the result.
+template <typename Operation, typename Value> REX_DEVICE void rex_reduce_to_first(Value &value) {
+  REX_SHARED_ROOM(Value, 32, partial);
+  const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = (blockDim.x + 31) / 32;
+  const unsigned rest = blockDim.x - warp * 32;
+  rex_reduce_warp<Operation>(value, lane, rest < 32 ? rest : 32);
+  if (warps == 1) return;
+  __syncthreads(); // the reader of the call before has read
+  if (lane == 0) partial[warp] = value;
+  __syncthreads();
+  if (threadIdx.x < warps) {
+    value = partial[threadIdx.x];
+    rex_reduce_warp<Operation>(value, lane, warps);
+  }
+}
+
+/// Combines the values of all threads of the grid into *target. Each thread calls it once, at its end.
+template <typename Operation, typename Value> REX_DEVICE void rex_reduce(Value *target, Value value) {
+  rex_reduce_to_first<Operation>(value);
+  if (threadIdx.x == 0) rex_combine(Operation(), target, value);
+}
+
+/// Combines the values of the block's threads, for all of them.
+template <typename Operation, typename Value> REX_DEVICE Value rex_reduce_block(Value value) {
+  rex_reduce_to_first<Operation>(value);
+  return rex_broadcast(value);
+}
+
+#endif
+
+#undef REX_SHARED_ROOM

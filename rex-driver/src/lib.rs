@@ -2,9 +2,19 @@
 //!
 //! The other crates turn bytes into bytes. This one reads sources, finds the machine's tools
 //! ([`toolchain`]), writes what was made ([`write`]) and builds programs from it ([`build`]).
+//! [`Compiler`] is the way in for other programs; [`cli`] is the command.
 
 pub mod build;
+pub mod cli;
+mod compiler;
 pub mod error;
 pub mod flags;
+mod json;
+pub mod preprocess;
+pub mod render;
+pub mod session;
 pub mod toolchain;
 pub mod write;
+
+pub use compiler::{Compilation, Compiler, CompilerBuilder, Options, SourceInput};
+pub use rex_syntax::source::Language;

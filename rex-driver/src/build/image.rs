@@ -1,185 +1,224 @@
 //! The commands that make one device image from the device files.
+//!
+//! Each device file is compiled through `rex_nvidia.cu`, which includes it. One file becomes the image in
+//! one command; several become objects that a second command links.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::command::{Command, folder_of};
-use super::{BuildRequest, DeviceTarget, abi_define};
+use super::{BuildRequest, DeviceTarget, abi_define, string_define};
 use crate::flags::{Flag, FlagKind};
-use crate::toolchain::DeviceCompiler;
+use crate::toolchain::{DeviceCompiler, HostCompiler};
 use rex_syntax::source::Language;
 
-/// Plans the image: commands that may run beside the host's, then those that need their results.
-///
-/// `devices` pairs each original file with its device file.
+/// Commands that may run beside the host's, then those that need their results.
+pub(super) type ImagePlan = [Vec<Command>; 2];
+
+/// Plans the image. `devices` pairs each original file with its device file.
 pub(super) fn plan(
     request: &BuildRequest<'_>,
     devices: &[(&Path, &Path)],
     image: &Path,
-) -> [Vec<Command>; 2] {
-    let packaging = request.work.join("rex_nvidia.cu");
-    let units = devices
-        .iter()
-        .copied()
-        .chain([(packaging.as_path(), packaging.as_path())]);
-    let units: Vec<DeviceUnit<'_>> = units
-        .map(|(original, file)| DeviceUnit {
-            original,
-            file,
-            object: file.with_extension("device.o"),
-        })
-        .collect();
-    match request.device {
-        DeviceTarget::Host => host_image(request, &units, image),
+) -> ImagePlan {
+    let compiler = match request.device {
+        DeviceTarget::Host => Compiler::Host(&request.host.cxx),
         DeviceTarget::Nvptx {
             arch,
             compiler: DeviceCompiler::Nvcc { nvcc, .. },
-        } => nvcc_image(request, nvcc, arch, &units, image),
+        } => Compiler::Nvcc { nvcc, arch },
         DeviceTarget::Nvptx {
             arch,
             compiler: DeviceCompiler::Clang { clang, ptxas, .. },
-        } => clang_image(request, clang, ptxas, arch, &units, image),
+        } => Compiler::Clang { clang, ptxas, arch },
+    };
+    let units: Vec<DeviceUnit<'_>> = devices
+        .iter()
+        .map(|&(original, file)| DeviceUnit { original, file })
+        .collect();
+    match units.as_slice() {
+        [] => [Vec::new(), Vec::new()],
+        [unit] => [
+            vec![compiler.image(request, unit, &[]).arg("-o").arg(image)],
+            Vec::new(),
+        ],
+        [first, others @ ..] => compiler.linked_image(request, first, others, image),
     }
 }
 
 struct DeviceUnit<'a> {
     original: &'a Path,
     file: &'a Path,
-    object: PathBuf,
 }
 
-/// A shared object for this machine; `-Bsymbolic` keeps its globals its own.
-fn host_image(
-    request: &BuildRequest<'_>,
-    units: &[DeviceUnit<'_>],
-    image: &Path,
-) -> [Vec<Command>; 2] {
-    let compiler = &request.host.cxx;
-    let optimization = if request.flags.has(FlagKind::Optimization) {
-        None
-    } else {
-        Some("-O2")
-    };
-    let compile = |unit: &DeviceUnit<'_>| {
-        Command::of_compiler(compiler)
-            .args(["-x", "c++"])
-            .args(standard(request).unwrap_or("-std=gnu++17".into()).to_str())
-            .args(["-fPIC", "-DREX_DEVICE_HOST"])
-            .args(places(request, unit))
-            .args(optimization)
-            .args(
-                request
-                    .flags
-                    .words_where(|flag| is_for_any_device(flag) || is_for_host_device(flag)),
-            )
-            .arg("-c")
-            .arg(unit.file)
+impl DeviceUnit<'_> {
+    fn object(&self) -> PathBuf {
+        self.file.with_extension("device.o")
+    }
+}
+
+enum Compiler<'a> {
+    Host(&'a HostCompiler),
+    Nvcc {
+        nvcc: &'a Path,
+        arch: &'a str,
+    },
+    Clang {
+        clang: &'a Path,
+        ptxas: &'a Path,
+        arch: &'a str,
+    },
+}
+
+impl Compiler<'_> {
+    /// Makes an image of one file; `objects` are linked in where the compiler can do so at once.
+    fn image(
+        &self,
+        request: &BuildRequest<'_>,
+        unit: &DeviceUnit<'_>,
+        objects: &[PathBuf],
+    ) -> Command {
+        let command = self.compile(request, unit);
+        let source = packaging(request);
+        match self {
+            // A shared object whose globals stay its own.
+            Compiler::Host(_) => command
+                .args(HOST_IMAGE_FLAGS)
+                .arg(source)
+                .args(HOST_IMAGE_LIBRARIES),
+            Compiler::Nvcc { .. } => command.arg("-cubin").arg(source),
+            Compiler::Clang { ptxas, .. } => {
+                let mut ptxas_path = OsString::from("--ptxas-path=");
+                ptxas_path.push(ptxas);
+                let link = |command: Command, object: &PathBuf| {
+                    command
+                        .args(["-Xclang", "-mlink-bitcode-file", "-Xclang"])
+                        .arg(object)
+                };
+                objects
+                    .iter()
+                    .fold(command.arg(ptxas_path), link)
+                    .arg("-c")
+                    .arg(source)
+            }
+        }
+    }
+
+    /// Makes an object of one file.
+    fn object(&self, request: &BuildRequest<'_>, unit: &DeviceUnit<'_>) -> Command {
+        let command = self.compile(request, unit);
+        let step: &[&str] = match self {
+            Compiler::Host(_) => &["-c"],
+            Compiler::Nvcc { .. } => &["-dc"],
+            Compiler::Clang { .. } => &["-emit-llvm", "-c"],
+        };
+        command
+            .args(step)
+            .arg(packaging(request))
             .arg("-o")
-            .arg(&unit.object)
-    };
-    let link = Command::of_compiler(compiler)
-        .args(["-shared", "-Wl,-Bsymbolic"])
-        .args(units.iter().map(|unit| &unit.object))
-        .args(["-lm", "-lpthread", "-o"])
-        .arg(image);
-    [units.iter().map(compile).collect(), vec![link]]
+            .arg(unit.object())
+    }
+
+    /// Makes an image of several files.
+    fn linked_image(
+        &self,
+        request: &BuildRequest<'_>,
+        first: &DeviceUnit<'_>,
+        others: &[DeviceUnit<'_>],
+        image: &Path,
+    ) -> ImagePlan {
+        let mut compile: Vec<Command> = others
+            .iter()
+            .map(|unit| self.object(request, unit))
+            .collect();
+        let mut objects: Vec<PathBuf> = others.iter().map(DeviceUnit::object).collect();
+        if !matches!(self, Compiler::Clang { .. }) {
+            compile.insert(0, self.object(request, first));
+            objects.insert(0, first.object());
+        }
+        let link = match self {
+            Compiler::Host(compiler) => Command::of_compiler(compiler)
+                .args(HOST_IMAGE_FLAGS)
+                .args(objects)
+                .args(HOST_IMAGE_LIBRARIES),
+            Compiler::Nvcc { nvcc, arch } => Command::new(*nvcc)
+                .arg(format!("-arch={arch}"))
+                .arg(host_compiler_of_nvcc(request))
+                .args(["-dlink", "-cubin"])
+                .args(objects),
+            // clang has no linker of its own for this: bitcode of the others goes into the first.
+            Compiler::Clang { .. } => self.image(request, first, &objects),
+        };
+        [compile, vec![link.arg("-o").arg(image)]]
+    }
+
+    /// Everything of a compilation but its step, its input and its output.
+    fn compile(&self, request: &BuildRequest<'_>, unit: &DeviceUnit<'_>) -> Command {
+        let flags = request.flags;
+        match self {
+            Compiler::Host(compiler) => {
+                let for_device = |flag: &Flag| is_for_any_device(flag) || is_for_host_device(flag);
+                let optimize = !flags.has(FlagKind::Optimization);
+                Command::of_compiler(compiler)
+                    .args(["-x", "c++"])
+                    .arg(standard(request).unwrap_or("-std=gnu++17".into()))
+                    .args(["-fPIC", "-DREX_DEVICE_HOST"])
+                    .args(common(request, unit, &["-iquote"]))
+                    .args(optimize.then_some("-O2"))
+                    .args(flags.words_where(for_device))
+            }
+            Compiler::Nvcc { nvcc, arch } => Command::new(*nvcc)
+                .arg(format!("-arch={arch}"))
+                .arg(host_compiler_of_nvcc(request))
+                .arg(standard(request).unwrap_or("-std=c++17".into()))
+                .arg("-O3")
+                .args(common(
+                    request,
+                    unit,
+                    &["-Xcompiler", "-iquote", "-Xcompiler"],
+                ))
+                .args(nvcc_flags(request)),
+            Compiler::Clang { clang, arch, .. } => Command::new(*clang)
+                .args(["-x", "cuda", "--cuda-device-only"])
+                .arg(format!("--cuda-gpu-arch={arch}"))
+                .args(["-nocudainc", "-nocudalib"])
+                .arg(standard(request).unwrap_or("-std=gnu++17".into()))
+                .arg("-O3")
+                .args(common(request, unit, &["-iquote"]))
+                .args(flags.words_where(is_for_any_device)),
+        }
+    }
 }
 
-/// A cubin by nvcc: relocatable objects, then a device link.
-fn nvcc_image(
-    request: &BuildRequest<'_>,
-    nvcc: &Path,
-    arch: &str,
-    units: &[DeviceUnit<'_>],
-    image: &Path,
-) -> [Vec<Command>; 2] {
-    let arch = format!("-arch={arch}");
-    let host = {
-        let mut option = OsString::from("-ccbin=");
-        option.push(&request.host.cxx.program);
-        option
-    };
-    let compile = |unit: &DeviceUnit<'_>| {
-        Command::new(nvcc)
-            .args([&arch, "-dc", "-O3"])
-            .arg(&host)
-            .arg(standard(request).unwrap_or("-std=c++17".into()))
-            .args(abi_define(request.runtime))
-            .args(["-Xcompiler", "-iquote", "-Xcompiler"])
-            .arg(folder_of(unit.original))
-            .arg("-I")
-            .arg(request.work)
-            .args(nvcc_flags(request))
-            .arg(unit.file)
-            .arg("-o")
-            .arg(&unit.object)
-    };
-    let link = Command::new(nvcc)
-        .args([&arch, "-dlink", "-cubin"])
-        .arg(&host)
-        .args(units.iter().map(|unit| &unit.object))
-        .arg("-o")
-        .arg(image);
-    [units.iter().map(compile).collect(), vec![link]]
+const HOST_IMAGE_FLAGS: &[&str] = &["-shared", "-Wl,-Bsymbolic"];
+const HOST_IMAGE_LIBRARIES: &[&str] = &["-x", "none", "-lm", "-lpthread"];
+
+/// The file that every device file is compiled through.
+fn packaging(request: &BuildRequest<'_>) -> PathBuf {
+    request.work.join("rex_nvidia.cu")
 }
 
-/// A cubin by clang: bitcode for each file, linked into the last one, which `ptxas` assembles.
-fn clang_image(
-    request: &BuildRequest<'_>,
-    clang: &Path,
-    ptxas: &Path,
-    arch: &str,
-    units: &[DeviceUnit<'_>],
-    image: &Path,
-) -> [Vec<Command>; 2] {
-    let cuda = |file: &DeviceUnit<'_>| {
-        Command::new(clang)
-            .args(["-x", "cuda", "--cuda-device-only"])
-            .arg(format!("--cuda-gpu-arch={arch}"))
-            .args(["-nocudainc", "-nocudalib", "-O3"])
-            .arg(standard(request).unwrap_or("-std=gnu++17".into()))
-            .args(places(request, file))
-            .args(request.flags.words_where(is_for_any_device))
-    };
-    let bitcode = |unit: &DeviceUnit<'_>| unit.object.with_extension("bc");
-    let Some((last, others)) = units.split_last() else {
-        return [Vec::new(), Vec::new()];
-    };
-    let compile = others
-        .iter()
-        .map(|unit| {
-            cuda(unit)
-                .args(["-emit-llvm", "-c"])
-                .arg(unit.file)
-                .arg("-o")
-                .arg(bitcode(unit))
-        })
-        .collect();
-    let mut ptxas_path = OsString::from("--ptxas-path=");
-    ptxas_path.push(ptxas);
-    let link = others
-        .iter()
-        .fold(cuda(last).arg(ptxas_path), |command, unit| {
-            command
-                .args(["-Xclang", "-mlink-bitcode-file", "-Xclang"])
-                .arg(bitcode(unit))
-        })
-        .arg("-c")
-        .arg(last.file)
-        .arg("-o")
-        .arg(image);
-    [compile, vec![link]]
-}
-
-/// The ABI, and where includes are looked for before the user's folders.
-fn places(request: &BuildRequest<'_>, unit: &DeviceUnit<'_>) -> Vec<OsString> {
-    let mut words: Vec<OsString> = abi_define(request.runtime)
-        .map(Into::into)
-        .into_iter()
-        .collect();
-    words.extend(["-iquote".into(), folder_of(unit.original).into()]);
-    words.extend(["-I".into(), request.work.into()]);
+/// The device file, the ABI, and where includes are looked for before the user's folders.
+fn common(request: &BuildRequest<'_>, unit: &DeviceUnit<'_>, quote: &[&str]) -> Vec<OsString> {
+    let device_source = unit.file.strip_prefix(request.work).unwrap_or(unit.file);
+    let mut words = vec![string_define(
+        "REX_DEVICE_SOURCE",
+        device_source.as_os_str(),
+    )];
+    words.extend(abi_define(request.runtime).map(Into::into));
+    words.extend(quote.iter().map(OsString::from));
+    words.extend([
+        folder_of(unit.original).into(),
+        "-I".into(),
+        request.work.into(),
+    ]);
     words
+}
+
+fn host_compiler_of_nvcc(request: &BuildRequest<'_>) -> OsString {
+    let mut option = OsString::from("-ccbin=");
+    option.push(&request.host.cxx.program);
+    option
 }
 
 /// The C++ standard the user chose, for device files.
@@ -221,10 +260,10 @@ fn nvcc_flags(request: &BuildRequest<'_>) -> Vec<OsString> {
                 }
             }
             FlagKind::FloatingPoint if name == "-ffast-math" => {
-                words.push("--use_fast_math".into())
+                words.push("--use_fast_math".into());
             }
             FlagKind::FloatingPoint if name == "-ffp-contract=off" => {
-                words.push("--fmad=false".into())
+                words.push("--fmad=false".into());
             }
             FlagKind::DebugInfo if name != "-g0" => words.push("-lineinfo".into()),
             _ => {}

@@ -89,10 +89,7 @@ fn a_program_for_the_host_device() {
         &case,
         expect![[r#"
             gcc -DREX_LLVM_ABI=19 -iquote src -I work -O3 -Iinc -DN=4 -Wall -fopenmp -foffload=disable -c work/rose_axpy.c -o work/axpy.o
-            g++ -x c++ -std=gnu++17 -fPIC -DREX_DEVICE_HOST -DREX_LLVM_ABI=19 -iquote src -I work -O3 -Iinc -DN=4 -c work/rex_lib_axpy.cu -o work/rex_lib_axpy.device.o
-            g++ -x c++ -std=gnu++17 -fPIC -DREX_DEVICE_HOST -DREX_LLVM_ABI=19 -iquote work -I work -O3 -Iinc -DN=4 -c work/rex_nvidia.cu -o work/rex_nvidia.device.o
-            --
-            g++ -shared -Wl,-Bsymbolic work/rex_lib_axpy.device.o work/rex_nvidia.device.o -lm -lpthread -o work/rex_lib_nvidia.image.so
+            g++ -x c++ -std=gnu++17 -fPIC -DREX_DEVICE_HOST '-DREX_DEVICE_SOURCE="rex_lib_axpy.cu"' -DREX_LLVM_ABI=19 -iquote src -I work -O3 -Iinc -DN=4 -shared -Wl,-Bsymbolic work/rex_nvidia.cu -x none -lm -lpthread -o work/rex_lib_nvidia.image.so
             --
             g++ -O2 -DREX_LLVM_ABI=19 '-DREX_EMBED_IMAGE="work/rex_lib_nvidia.image.so"' -c work/register_cubin.cpp -o work/register_cubin.o
             --
@@ -115,11 +112,10 @@ fn c_and_cxx_for_a_gpu_with_nvcc() {
         expect![[r#"
             g++ -DREX_LLVM_ABI=19 -iquote . -I work -std=c++20 -iquote q -isystem s -ffast-math -fopenmp -foffload=disable -c work/rose_main.cpp -o work/main.o
             gcc -DREX_LLVM_ABI=19 -iquote . -I work -iquote q -isystem s -ffast-math -fopenmp -foffload=disable -c work/rose_kernel.c -o work/kernel.o
-            nvcc -arch=sm_90 -dc -O3 -ccbin=g++ -std=c++20 -DREX_LLVM_ABI=19 -Xcompiler -iquote -Xcompiler . -I work -Xcompiler -iquote -Xcompiler q -isystem s --use_fast_math work/rex_lib_main.cu -o work/rex_lib_main.device.o
-            nvcc -arch=sm_90 -dc -O3 -ccbin=g++ -std=c++20 -DREX_LLVM_ABI=19 -Xcompiler -iquote -Xcompiler . -I work -Xcompiler -iquote -Xcompiler q -isystem s --use_fast_math work/rex_lib_kernel.cu -o work/rex_lib_kernel.device.o
-            nvcc -arch=sm_90 -dc -O3 -ccbin=g++ -std=c++20 -DREX_LLVM_ABI=19 -Xcompiler -iquote -Xcompiler work -I work -Xcompiler -iquote -Xcompiler q -isystem s --use_fast_math work/rex_nvidia.cu -o work/rex_nvidia.device.o
+            nvcc -arch=sm_90 -ccbin=g++ -std=c++20 -O3 '-DREX_DEVICE_SOURCE="rex_lib_main.cu"' -DREX_LLVM_ABI=19 -Xcompiler -iquote -Xcompiler . -I work -Xcompiler -iquote -Xcompiler q -isystem s --use_fast_math -dc work/rex_nvidia.cu -o work/rex_lib_main.device.o
+            nvcc -arch=sm_90 -ccbin=g++ -std=c++20 -O3 '-DREX_DEVICE_SOURCE="rex_lib_kernel.cu"' -DREX_LLVM_ABI=19 -Xcompiler -iquote -Xcompiler . -I work -Xcompiler -iquote -Xcompiler q -isystem s --use_fast_math -dc work/rex_nvidia.cu -o work/rex_lib_kernel.device.o
             --
-            nvcc -arch=sm_90 -dlink -cubin -ccbin=g++ work/rex_lib_main.device.o work/rex_lib_kernel.device.o work/rex_nvidia.device.o -o bin/prog.cubin
+            nvcc -arch=sm_90 -ccbin=g++ -dlink -cubin work/rex_lib_main.device.o work/rex_lib_kernel.device.o -o bin/prog.cubin
             --
             g++ -O2 -DREX_LLVM_ABI=19 '-DREX_IMAGE_NAME="prog.cubin"' -c work/register_cubin.cpp -o work/register_cubin.o
             --
@@ -156,9 +152,7 @@ fn a_gpu_with_clang_and_ptxas() {
         &case,
         expect![[r#"
             gcc -DREX_LLVM_ABI=19 -iquote . -I work -fopenmp -foffload=disable -c work/rose_axpy.c -o work/axpy.o
-            clang-19 -x cuda --cuda-device-only --cuda-gpu-arch=sm_80 -nocudainc -nocudalib -O3 -std=gnu++17 -DREX_LLVM_ABI=19 -iquote . -I work -emit-llvm -c work/rex_lib_axpy.cu -o work/rex_lib_axpy.device.bc
-            --
-            clang-19 -x cuda --cuda-device-only --cuda-gpu-arch=sm_80 -nocudainc -nocudalib -O3 -std=gnu++17 -DREX_LLVM_ABI=19 -iquote work -I work --ptxas-path=/cuda/bin/ptxas -Xclang -mlink-bitcode-file -Xclang work/rex_lib_axpy.device.bc -c work/rex_nvidia.cu -o work/rex_lib_nvidia.cubin
+            clang-19 -x cuda --cuda-device-only --cuda-gpu-arch=sm_80 -nocudainc -nocudalib -std=gnu++17 -O3 '-DREX_DEVICE_SOURCE="rex_lib_axpy.cu"' -DREX_LLVM_ABI=19 -iquote . -I work --ptxas-path=/cuda/bin/ptxas -c work/rex_nvidia.cu -o work/rex_lib_nvidia.cubin
             --
             g++ -O2 -DREX_LLVM_ABI=19 '-DREX_EMBED_IMAGE="work/rex_lib_nvidia.cubin"' -c work/register_cubin.cpp -o work/register_cubin.o
             --

@@ -1,0 +1,73 @@
+//! `lower`: write the artifacts of each input.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use rex_emit::{Artifact, ArtifactKind};
+
+use super::args::{EmitKind, LowerArgs};
+use super::{Context, Stop, answer, code};
+use crate::error::Error;
+use crate::session::Lowered;
+use crate::write::Writer;
+
+pub(super) fn run(cx: &Context, args: &LowerArgs) -> Result<u8, Stop> {
+    let lowered = cx.session(&args.stdin_name).lower_all(&args.files)?;
+    let has_errors = cx.show_diagnostics(&lowered);
+    refuse_collisions(&lowered)?;
+    let wanted = |artifact: &&Artifact| args.emit.contains(&emit_kind(artifact.kind));
+    let artifacts = lowered
+        .iter()
+        .filter_map(|lowered| lowered.compilation.artifacts.as_ref())
+        .flat_map(|artifacts| artifacts.iter())
+        .filter(wanted);
+    if args.output_dir.as_deref() == Some(Path::new("-")) {
+        for artifact in artifacts {
+            answer(&artifact.bytes)?;
+        }
+    } else {
+        let folder = args.output_dir.clone().unwrap_or_default();
+        let writer = Writer::new(args.files.iter().map(PathBuf::as_path));
+        for artifact in artifacts {
+            writer.write(&folder.join(&artifact.file_name), &artifact.bytes)?;
+        }
+    }
+    Ok(if has_errors {
+        code::INPUT
+    } else {
+        code::SUCCESS
+    })
+}
+
+/// Two inputs must not be written to one file.
+fn refuse_collisions(lowered: &[Lowered]) -> Result<(), Error> {
+    let mut owners: BTreeMap<&str, &Path> = BTreeMap::new();
+    for Lowered {
+        path, compilation, ..
+    } in lowered
+    {
+        let artifacts = compilation
+            .artifacts
+            .iter()
+            .flat_map(|artifacts| artifacts.iter());
+        for artifact in artifacts.filter(|artifact| artifact.kind != ArtifactKind::Helper) {
+            if let Some(other) = owners.insert(&artifact.file_name, path) {
+                return Err(Error::Usage(format!(
+                    "{} and {} would both be written to {}; lower them into different folders",
+                    other.display(),
+                    path.display(),
+                    artifact.file_name
+                )));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn emit_kind(kind: ArtifactKind) -> EmitKind {
+    match kind {
+        ArtifactKind::Host => EmitKind::Host,
+        ArtifactKind::Device => EmitKind::Device,
+        _ => EmitKind::Helper,
+    }
+}

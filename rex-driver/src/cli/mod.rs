@@ -1,0 +1,181 @@
+//! The command line: reads options, calls the library, shows what came out.
+
+pub mod args;
+mod build;
+mod completions;
+mod doctor;
+mod explain;
+mod lower;
+mod run;
+
+use std::ffi::OsString;
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
+
+use args::{Cli, ColorChoice, Command, GlobalArgs};
+
+use crate::error::Error;
+use crate::flags::CompilerFlags;
+use crate::render::{Color, render};
+use crate::session::{Lowered, Session};
+use crate::toolchain::Surroundings;
+
+/// The exit codes that are rex's own.
+mod code {
+    /// Everything went well.
+    pub(super) const SUCCESS: u8 = 0;
+    /// The input has errors.
+    pub(super) const INPUT: u8 = 1;
+    /// Usage, configuration, missing tools, files.
+    pub(super) const ENVIRONMENT: u8 = 2;
+}
+
+/// What the commands share.
+struct Context {
+    global: GlobalArgs,
+    flags: CompilerFlags,
+    surroundings: Surroundings,
+}
+
+/// Why a command stopped.
+enum Stop {
+    /// It could not do its work.
+    Failed(Error),
+    /// Standard output could not be written.
+    Output(io::Error),
+}
+
+impl<E: Into<Error>> From<E> for Stop {
+    fn from(error: E) -> Self {
+        Stop::Failed(error.into())
+    }
+}
+
+/// Runs one command line, without the program's name, and returns the exit code.
+///
+/// A closed standard output is success: the reader had enough.
+pub fn main(words: impl IntoIterator<Item = OsString>) -> u8 {
+    let cli = match Cli::parse_from_words(words) {
+        Ok(cli) => cli,
+        Err(message) => {
+            // Nothing is left to tell if even this cannot be written.
+            let _ = message.print();
+            return u8::try_from(message.exit_code()).unwrap_or(code::ENVIRONMENT);
+        }
+    };
+    let Cli {
+        command,
+        global,
+        flags,
+    } = cli;
+    if let Some(jobs) = global.jobs {
+        // Fails only if a pool exists already, which then has the size it has.
+        let _ = rayon::ThreadPoolBuilder::new()
+            .num_threads(jobs)
+            .build_global();
+    }
+    let cx = Context {
+        global,
+        flags,
+        surroundings: Surroundings::of_process(),
+    };
+    let outcome = match command {
+        Command::Lower(args) => lower::run(&cx, &args),
+        Command::Build(args) => build::run(&cx, args),
+        Command::Run(args) => run::run(&cx, args),
+        Command::Explain(args) => explain::run(&args),
+        Command::Doctor(args) => doctor::run(&cx, &args),
+        Command::Completions(args) => completions::run(&args),
+    };
+    match outcome {
+        Ok(code) => code,
+        Err(Stop::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => code::SUCCESS,
+        Err(Stop::Output(error)) => {
+            cx.say(&format!("error: cannot write to standard output: {error}"));
+            code::ENVIRONMENT
+        }
+        Err(Stop::Failed(error)) => {
+            cx.say(&format!("error: {}", with_causes(&error)));
+            match error {
+                Error::Command { .. } => code::INPUT,
+                _ => code::ENVIRONMENT,
+            }
+        }
+    }
+}
+
+impl Context {
+    fn session(&self, stdin_name: &str) -> Session {
+        Session {
+            surroundings: self.surroundings.clone(),
+            flags: self.flags.clone(),
+            stdin_name: stdin_name.to_owned(),
+        }
+    }
+
+    fn color(&self) -> Color {
+        let on = match self.global.color {
+            ColorChoice::Always => true,
+            ColorChoice::Never => false,
+            ColorChoice::Auto => {
+                io::stderr().is_terminal() && self.surroundings.var("NO_COLOR").is_none()
+            }
+        };
+        if on { Color::On } else { Color::Off }
+    }
+
+    /// Shows every diagnostic; tells whether one is an error.
+    fn show_diagnostics(&self, lowered: &[Lowered]) -> bool {
+        for Lowered { compilation, .. } in lowered {
+            let format = self.global.message_format;
+            let text = render(
+                &compilation.sources,
+                &compilation.diagnostics,
+                format,
+                self.color(),
+            );
+            say_text(&text);
+        }
+        lowered
+            .iter()
+            .any(|lowered| lowered.compilation.has_errors())
+    }
+
+    /// Says one line on standard error.
+    fn say(&self, line: &str) {
+        say_text(&format!("{line}\n"));
+    }
+}
+
+/// Writes to standard error; a closed one must not stop the work.
+fn say_text(text: &str) {
+    let _ = io::stderr().lock().write_all(text.as_bytes());
+}
+
+/// Writes to standard output.
+fn answer(bytes: &[u8]) -> Result<(), Stop> {
+    let mut stdout = io::stdout().lock();
+    stdout
+        .write_all(bytes)
+        .and_then(|()| stdout.flush())
+        .map_err(Stop::Output)
+}
+
+/// An error with the chain of its causes.
+fn with_causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.push_str(": ");
+        text.push_str(&error.to_string());
+        cause = error.source();
+    }
+    text
+}
+
+/// Whether a path is a source file, rather than an object or a library for the linker.
+fn is_link_input(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let ends = |suffix| name.ends_with(suffix);
+    ends(".o") || ends(".a") || ends(".so") || name.contains(".so.") || ends(".obj") || ends(".lo")
+}

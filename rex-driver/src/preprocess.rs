@@ -1,0 +1,246 @@
+//! The user's preprocessor: whether a file needs it, and what it makes of the file.
+//!
+//! The expanded text tells the compiler about types and macros from headers. It costs one process
+//! per file, so files that cannot have anything to offload are spared it.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command as Process, Stdio};
+
+use rex_syntax::source::Language;
+
+use crate::build::command::{Command, folder_of};
+use crate::build::openmp_flags;
+use crate::error::Error;
+use crate::flags::CompilerFlags;
+use crate::toolchain::HostCompiler;
+
+/// Where a source file's bytes came from.
+#[derive(Clone, Copy, Debug)]
+pub enum Origin<'a> {
+    /// A file the preprocessor can open.
+    File(&'a Path),
+    /// Standard input; the preprocessor reads the bytes from its own.
+    Stdin,
+}
+
+/// What the preprocessor said.
+#[derive(Debug)]
+pub enum Expansion {
+    /// The expanded text with line markers and macro definitions.
+    Text(Vec<u8>),
+    /// It failed; this is what it printed.
+    Failed(String),
+}
+
+/// Expands a file as the user's compiler would, keeping line markers and macro definitions.
+///
+/// # Errors
+/// [`Error::Start`] if the compiler cannot be started.
+pub fn expand(
+    origin: Origin<'_>,
+    bytes: &[u8],
+    language: Language,
+    flags: &CompilerFlags,
+    compiler: &HostCompiler,
+) -> Result<Expansion, Error> {
+    let language_name = match language {
+        Language::C => "c",
+        Language::Cxx => "c++",
+    };
+    let input = match origin {
+        Origin::File(path) => path.as_os_str().to_owned(),
+        Origin::Stdin => OsString::from("-"),
+    };
+    let command = Command::of_compiler(compiler)
+        .args(["-E", "-dD"])
+        .args(flags.for_preprocessing(language))
+        .args(openmp_flags(flags, compiler.family).first())
+        .args(["-w", "-x", language_name])
+        .arg(input);
+    let start_error = |source| Error::Start {
+        program: command.program.clone(),
+        source,
+    };
+    let mut child = Process::new(&command.program)
+        .args(&command.args)
+        .stdin(if matches!(origin, Origin::Stdin) {
+            Stdio::piped()
+        } else {
+            Stdio::null()
+        })
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(start_error)?;
+    let output = std::thread::scope(|scope| {
+        if let Some(mut stdin) = child.stdin.take() {
+            // A preprocessor that stops reading early reports why itself.
+            scope.spawn(move || drop(stdin.write_all(bytes)));
+        }
+        child.wait_with_output()
+    })
+    .map_err(start_error)?;
+    Ok(if output.status.success() {
+        Expansion::Text(output.stdout)
+    } else {
+        Expansion::Failed(String::from_utf8_lossy(&output.stderr).into_owned())
+    })
+}
+
+/// Whether a file or a user header it includes may hold device constructs.
+///
+/// The answer errs on the side of yes: it looks for words, not for directives. Headers named in quotes,
+/// and headers in angle brackets that lie in the user's own include folders, are followed.
+pub fn may_offload(bytes: &[u8], origin: Origin<'_>, flags: &CompilerFlags) -> bool {
+    let folders = include_folders(flags);
+    let start = match origin {
+        Origin::File(path) => folder_of(path).to_owned(),
+        Origin::Stdin => PathBuf::from("."),
+    };
+    let mut seen = BTreeSet::new();
+    let mut open = vec![(start, None)];
+    while let Some((folder, path)) = open.pop() {
+        let read: Option<Vec<u8>> = path.map(|path: PathBuf| fs::read(path).unwrap_or_default());
+        let text = read.as_deref().unwrap_or(bytes);
+        if has_device_words(text) {
+            return true;
+        }
+        for include in includes(text) {
+            let Include::Named { name, quoted } = include else {
+                return true;
+            };
+            let own = quoted.then_some(&folder);
+            let found = own
+                .into_iter()
+                .chain(&folders)
+                .map(|folder| folder.join(&name))
+                .find(|path| path.is_file());
+            if let Some(path) = found
+                && seen.insert(path.clone())
+            {
+                open.push((folder_of(&path).to_owned(), Some(path)));
+            }
+        }
+    }
+    false
+}
+
+fn has_device_words(text: &[u8]) -> bool {
+    contains(text, b"omp") && (contains(text, b"target") || contains(text, b"declare"))
+}
+
+fn contains(text: &[u8], word: &[u8]) -> bool {
+    text.windows(word.len()).any(|window| window == word)
+}
+
+fn include_folders(flags: &CompilerFlags) -> Vec<PathBuf> {
+    let mut folders = Vec::new();
+    for flag in flags.iter() {
+        let first = flag.words[0].to_string_lossy().into_owned();
+        for name in ["-I", "-iquote", "-isystem", "-idirafter"] {
+            match (first.strip_prefix(name), flag.words.get(1)) {
+                (Some(""), Some(folder)) => folders.push(PathBuf::from(folder)),
+                (Some(folder), None) if !folder.is_empty() => folders.push(PathBuf::from(folder)),
+                _ => {}
+            }
+        }
+    }
+    folders
+}
+
+enum Include {
+    Named { name: String, quoted: bool },
+    Computed,
+}
+
+fn includes(text: &[u8]) -> impl Iterator<Item = Include> {
+    text.split(|&byte| byte == b'\n').filter_map(|line| {
+        let line = line
+            .trim_ascii_start()
+            .strip_prefix(b"#")?
+            .trim_ascii_start();
+        let rest = line
+            .strip_prefix(b"include")?
+            .strip_prefix(b"_next")
+            .unwrap_or(&line[7..]);
+        let rest = rest.trim_ascii_start();
+        let close = match rest.first()? {
+            b'"' => b'"',
+            b'<' => b'>',
+            _ => return Some(Include::Computed),
+        };
+        let end = rest[1..].iter().position(|&byte| byte == close)?;
+        let name = String::from_utf8_lossy(&rest[1..=end]).into_owned();
+        Some(Include::Named {
+            name,
+            quoted: close == b'"',
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn may_offload_with(files: &[(&str, &str)], flags: &str) -> bool {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            let path = folder.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        let flags = flags.replace("ROOT", folder.path().to_str().unwrap());
+        let (flags, _) = CompilerFlags::extract(flags.split_whitespace().map(Into::into), &[]);
+        let main = folder.path().join(files[0].0);
+        may_offload(files[0].1.as_bytes(), Origin::File(&main), &flags)
+    }
+
+    #[test]
+    fn plain_and_host_only_files_are_spared() {
+        assert!(!may_offload_with(&[("a.c", "int target;")], ""));
+        assert!(!may_offload_with(
+            &[("a.c", "#pragma omp parallel for\n")],
+            ""
+        ));
+        assert!(may_offload_with(&[("a.c", "#pragma omp target\n")], ""));
+    }
+
+    #[test]
+    fn user_headers_are_followed() {
+        let kernel = ("sub/kernel.h", "#pragma omp target\n");
+        assert!(may_offload_with(
+            &[
+                ("a.c", "#include \"sub/b.h\"\n"),
+                ("sub/b.h", " # include \"kernel.h\"\n"),
+                kernel
+            ],
+            ""
+        ));
+        assert!(may_offload_with(
+            &[("a.c", "#include <kernel.h>\n"), kernel],
+            "-I ROOT/sub"
+        ));
+        assert!(!may_offload_with(
+            &[("a.c", "#include <kernel.h>\n"), kernel],
+            ""
+        ));
+    }
+
+    #[test]
+    fn headers_that_include_each_other_end() {
+        let files = [
+            ("a.c", "#include \"b.h\"\n"),
+            ("b.h", "#include \"b.h\"\n#include \"a.c\"\n"),
+        ];
+        assert!(!may_offload_with(&files, ""));
+    }
+
+    #[test]
+    fn a_computed_include_may_be_anything() {
+        assert!(may_offload_with(&[("a.c", "#include KERNEL\n")], ""));
+    }
+}

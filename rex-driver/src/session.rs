@@ -1,0 +1,200 @@
+//! One invocation: reads the inputs, lowers them side by side, keeps their order.
+
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use rayon::prelude::*;
+use rex_syntax::diag::{Code, Diagnostic};
+use rex_syntax::source::{FileId, FileRange, Language};
+use rex_syntax::{TextRange, TextSize};
+
+use crate::compiler::{Compilation, Compiler, SourceInput};
+use crate::error::Error;
+use crate::flags::{CompilerFlags, FlagKind, language_of};
+use crate::preprocess::{Expansion, Origin, expand, may_offload};
+use crate::toolchain::{HostCompiler, Surroundings, find_host_compiler};
+
+/// The settings all inputs of one invocation share.
+#[derive(Clone, Debug)]
+pub struct Session {
+    /// The machine.
+    pub surroundings: Surroundings,
+    /// The user's compiler flags.
+    pub flags: CompilerFlags,
+    /// The name that standard input is given in messages and generated files.
+    pub stdin_name: String,
+}
+
+/// One input and what lowering it gave.
+#[derive(Debug)]
+pub struct Lowered {
+    /// The input as the user named it.
+    pub path: PathBuf,
+    /// The language it was read as.
+    pub language: Language,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+    /// The result.
+    pub compilation: Compilation,
+}
+
+impl Lowered {
+    /// Whether lowering changed anything: if not, the original file is what should be compiled.
+    pub fn is_changed(&self) -> bool {
+        self.compilation
+            .artifacts
+            .as_ref()
+            .is_some_and(|artifacts| {
+                artifacts.iter().any(|artifact| {
+                    artifact.kind != rex_emit::ArtifactKind::Host || artifact.bytes != self.bytes
+                })
+            })
+    }
+}
+
+impl Session {
+    /// The language of an input.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if neither `-x` nor the name tells.
+    pub fn language_of(&self, path: &Path) -> Result<Language, Error> {
+        let name = if is_stdin(path) {
+            Path::new(&self.stdin_name)
+        } else {
+            path
+        };
+        language_of(name.as_os_str(), &self.flags).ok_or_else(|| {
+            Error::Usage(format!(
+                "cannot tell the language of {}; its name should end in .c, .cc, .cpp or .cxx, or \
+                 give -x c or -x c++",
+                name.display()
+            ))
+        })
+    }
+
+    /// Reads and lowers every input; the results are in the order of the inputs.
+    ///
+    /// # Errors
+    /// The first failure in the order of the inputs: an unreadable file, an unknown language.
+    pub fn lower_all(&self, paths: &[PathBuf]) -> Result<Vec<Lowered>, Error> {
+        let compiler = self.compiler();
+        let lowered: Vec<Result<Lowered, Error>> = paths
+            .par_iter()
+            .map(|path| self.lower(&compiler, path))
+            .collect();
+        lowered.into_iter().collect()
+    }
+
+    fn lower(&self, compiler: &Compiler, path: &Path) -> Result<Lowered, Error> {
+        let language = self.language_of(path)?;
+        let bytes = read_input(path)?;
+        let origin = if is_stdin(path) {
+            Origin::Stdin
+        } else {
+            Origin::File(path)
+        };
+        let name = if is_stdin(path) {
+            self.stdin_name.clone()
+        } else {
+            path.display().to_string()
+        };
+        let mut input = SourceInput {
+            name,
+            bytes: bytes.clone(),
+            language,
+            expansion: None,
+        };
+        let mut problem = None;
+        if may_offload(&bytes, origin, &self.flags) {
+            match self.expansion(origin, &bytes, language) {
+                Ok(text) => input.expansion = Some(text),
+                Err(reason) => problem = Some(reason),
+            }
+        }
+        let mut compilation = compiler.compile(input);
+        if let Some(reason) = problem {
+            compilation
+                .diagnostics
+                .insert(0, without_expansion(&reason));
+        }
+        Ok(Lowered {
+            path: path.to_owned(),
+            language,
+            bytes,
+            compilation,
+        })
+    }
+
+    fn compiler(&self) -> Compiler {
+        let mut builder = Compiler::builder();
+        for flag in self
+            .flags
+            .iter()
+            .filter(|flag| flag.kind == FlagKind::Macro)
+        {
+            let text: String = flag
+                .words
+                .iter()
+                .map(|word| word.to_string_lossy())
+                .collect();
+            builder = match (text.strip_prefix("-D"), text.strip_prefix("-U")) {
+                (Some(definition), _) => {
+                    let (name, value) = definition.split_once('=').unwrap_or((definition, "1"));
+                    builder.define(name, value)
+                }
+                (None, Some(name)) => builder.undefine(name),
+                (None, None) => builder,
+            };
+        }
+        builder.build()
+    }
+
+    fn expansion(
+        &self,
+        origin: Origin<'_>,
+        bytes: &[u8],
+        language: Language,
+    ) -> Result<Vec<u8>, String> {
+        let compiler: HostCompiler = find_host_compiler(&self.surroundings, language)
+            .map_err(|missing| missing.to_string())?;
+        match expand(origin, bytes, language, &self.flags, &compiler) {
+            Ok(Expansion::Text(text)) => Ok(text),
+            Ok(Expansion::Failed(messages)) => {
+                let program = compiler.program.display();
+                Err(format!("{program} -E failed:\n{}", messages.trim_end()))
+            }
+            Err(error) => Err(error.to_string()),
+        }
+    }
+}
+
+/// Says that a file was lowered from its own text alone, and why.
+fn without_expansion(reason: &str) -> Diagnostic {
+    let start = FileRange {
+        file: FileId(0),
+        range: TextRange::empty(TextSize::new(0)),
+    };
+    Diagnostic::new(
+        Code::NoPreprocessor,
+        start,
+        "this file could not be preprocessed; only its own text is known",
+    )
+    .with_note(reason)
+}
+
+fn is_stdin(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+fn read_input(path: &Path) -> Result<Vec<u8>, Error> {
+    if is_stdin(path) {
+        let mut bytes = Vec::new();
+        std::io::stdin()
+            .lock()
+            .read_to_end(&mut bytes)
+            .map_err(Error::io("read", path))?;
+        return Ok(bytes);
+    }
+    fs::read(path).map_err(Error::io("read", path))
+}

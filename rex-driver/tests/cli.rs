@@ -1,0 +1,211 @@
+//! The command line from outside: exit codes, streams, files.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use tempfile::TempDir;
+
+const PLAIN: &str = "int main(void) { return 7; }\n";
+
+struct Folder(TempDir);
+
+impl Folder {
+    fn with(files: &[(&str, &str)]) -> Folder {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            fs::write(folder.path().join(name), text).unwrap();
+        }
+        Folder(folder)
+    }
+
+    fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    fn rex(&self, line: &str) -> Output {
+        let words = line.split_whitespace();
+        Command::new(env!("CARGO_BIN_EXE_rex-driver"))
+            .args(words)
+            .current_dir(self.path())
+            .stdin(Stdio::null())
+            .output()
+            .unwrap()
+    }
+}
+
+#[track_caller]
+fn check_exit(output: &Output, code: i32, stderr_has: &str) {
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(code), "stderr: {stderr}");
+    assert!(stderr.contains(stderr_has), "stderr: {stderr}");
+}
+
+fn host_compiler_exists() -> bool {
+    let found = ["gcc", "clang", "cc"].iter().any(|name| {
+        Command::new(name)
+            .arg("--version")
+            .output()
+            .is_ok_and(|output| output.status.success())
+    });
+    if !found {
+        eprintln!("skipped: no C compiler");
+    }
+    found
+}
+
+#[test]
+fn wrong_usage_is_2() {
+    let folder = Folder::with(&[]);
+    check_exit(&folder.rex("lower"), 2, "required");
+    check_exit(
+        &folder.rex("lower --no-such-option a.c"),
+        2,
+        "unexpected argument",
+    );
+    check_exit(&folder.rex("frobnicate"), 2, "unrecognized subcommand");
+}
+
+#[test]
+fn a_missing_file_is_2() {
+    let folder = Folder::with(&[]);
+    check_exit(&folder.rex("lower none.c"), 2, "cannot read none.c");
+}
+
+#[test]
+fn an_unknown_language_is_2_unless_it_is_given() {
+    let folder = Folder::with(&[("plain.txt", PLAIN)]);
+    check_exit(
+        &folder.rex("lower plain.txt"),
+        2,
+        "cannot tell the language",
+    );
+    check_exit(&folder.rex("lower -x c plain.txt"), 0, "");
+}
+
+#[test]
+fn help_and_version_are_0() {
+    let folder = Folder::with(&[]);
+    check_exit(&folder.rex("--help"), 0, "");
+    check_exit(&folder.rex("--version"), 0, "");
+}
+
+#[test]
+fn a_file_with_nothing_to_offload_is_written_unchanged_and_alone() {
+    let folder = Folder::with(&[("plain.c", PLAIN)]);
+    check_exit(&folder.rex("lower plain.c -o out"), 0, "");
+    assert_eq!(
+        fs::read_to_string(folder.path().join("out/rose_plain.c")).unwrap(),
+        PLAIN
+    );
+    assert_eq!(fs::read_dir(folder.path().join("out")).unwrap().count(), 1);
+}
+
+#[test]
+fn two_inputs_are_not_written_to_one_file() {
+    let folder = Folder::with(&[("plain.c", PLAIN)]);
+    fs::create_dir(folder.path().join("b")).unwrap();
+    fs::write(folder.path().join("b/plain.c"), PLAIN).unwrap();
+    check_exit(
+        &folder.rex("lower plain.c b/plain.c"),
+        2,
+        "different folders",
+    );
+}
+
+#[test]
+fn artifacts_can_go_to_standard_output() {
+    let folder = Folder::with(&[("plain.c", PLAIN)]);
+    let output = folder.rex("lower plain.c --emit host -o -");
+    check_exit(&output, 0, "");
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), PLAIN);
+}
+
+#[test]
+fn codes_are_explained_by_number_and_by_name() {
+    let folder = Folder::with(&[]);
+    let by_number = folder.rex("explain rex0203");
+    check_exit(&by_number, 0, "");
+    assert!(
+        by_number
+            .stdout
+            .starts_with(b"REX0203: pointer-needs-length\n")
+    );
+    assert_eq!(
+        folder.rex("explain pointer-needs-length").stdout,
+        by_number.stdout
+    );
+    check_exit(&folder.rex("explain REX9999"), 2, "no diagnostic code");
+}
+
+#[test]
+fn completions_are_printed() {
+    let output = Folder::with(&[]).rex("completions bash");
+    check_exit(&output, 0, "");
+    assert!(String::from_utf8_lossy(&output.stdout).contains("rex-driver"));
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_failure() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_rex-driver"))
+        .args(["completions", "zsh"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn run_gives_the_exit_code_of_the_program() {
+    if !host_compiler_exists() {
+        return;
+    }
+    let program =
+        "#include <stdlib.h>\nint main(int c, char **v) { return c > 1 ? atoi(v[1]) : 7; }\n";
+    let folder = Folder::with(&[("plain.c", program)]);
+    check_exit(&folder.rex("run plain.c"), 7, "");
+    check_exit(&folder.rex("run plain.c -- 3"), 3, "");
+    assert_eq!(
+        fs::read_dir(folder.path()).unwrap().count(),
+        1,
+        "nothing is left behind"
+    );
+}
+
+#[test]
+fn a_program_that_does_not_compile_is_1() {
+    if !host_compiler_exists() {
+        return;
+    }
+    let folder = Folder::with(&[("broken.c", "int main(void) { return x; }\n")]);
+    check_exit(
+        &folder.rex("build broken.c -o prog"),
+        1,
+        "this command failed",
+    );
+    assert!(!folder.path().join("prog").exists());
+}
+
+#[test]
+fn a_dry_run_prints_the_commands_and_writes_nothing() {
+    if !host_compiler_exists() {
+        return;
+    }
+    let folder = Folder::with(&[("plain.c", PLAIN)]);
+    let output = folder.rex("build plain.c -DN=1 -o prog --dry-run");
+    check_exit(&output, 0, "");
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        text.contains(" -DN=1 ") && text.contains(" -c plain.c "),
+        "{text}"
+    );
+    assert!(text.lines().last().unwrap().ends_with(" -o prog"), "{text}");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn build_refuses_the_steps_of_a_compiler() {
+    let folder = Folder::with(&[("plain.c", PLAIN)]);
+    check_exit(&folder.rex("build -c plain.c"), 2, "build makes a program");
+}

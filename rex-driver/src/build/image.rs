@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use super::command::{Command, folder_of};
 use super::{BuildRequest, DeviceTarget, abi_define, string_define};
 use crate::flags::{Flag, FlagKind};
-use crate::toolchain::{DeviceCompiler, HostCompiler};
+use crate::toolchain::{DeviceCompiler, Family, HostCompiler};
 use rex_syntax::source::Language;
 
 /// Commands that may run beside the host's, then those that need their results.
@@ -163,6 +163,8 @@ impl Compiler<'_> {
                     .args(["-x", "c++"])
                     .arg(standard(request).unwrap_or("-std=gnu++17".into()))
                     .args(["-fPIC", "-DREX_DEVICE_HOST"])
+                    // Unique symbols would keep the image loaded for ever.
+                    .args((compiler.family == Family::Gnu).then_some("-fno-gnu-unique"))
                     .args(common(request, unit, &["-iquote"]))
                     .args(optimize.then_some("-O2"))
                     .args(flags.words_where(for_device))

@@ -89,7 +89,7 @@ fn a_program_for_the_host_device() {
         &case,
         expect![[r#"
             gcc -DREX_LLVM_ABI=19 -iquote src -I work -O3 -Iinc -DN=4 -Wall -fopenmp -foffload=disable -c work/rose_axpy.c -o work/axpy.o
-            g++ -x c++ -std=gnu++17 -fPIC -DREX_DEVICE_HOST '-DREX_DEVICE_SOURCE="rex_lib_axpy.cu"' -DREX_LLVM_ABI=19 -iquote src -I work -O3 -Iinc -DN=4 -shared -Wl,-Bsymbolic work/rex_nvidia.cu -x none -lm -lpthread -o work/rex_lib_nvidia.image.so
+            g++ -x c++ -std=gnu++17 -fPIC -DREX_DEVICE_HOST -fno-gnu-unique '-DREX_DEVICE_SOURCE="rex_lib_axpy.cu"' -DREX_LLVM_ABI=19 -iquote src -I work -O3 -Iinc -DN=4 -shared -Wl,-Bsymbolic work/rex_nvidia.cu -x none -lm -lpthread -o work/rex_lib_nvidia.image.so
             --
             g++ -O2 -DREX_LLVM_ABI=19 '-DREX_EMBED_IMAGE="work/rex_lib_nvidia.image.so"' -c work/register_cubin.cpp -o work/register_cubin.o
             --

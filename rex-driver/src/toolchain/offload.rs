@@ -8,7 +8,7 @@ use super::elf::read_shared_library;
 use super::{Missing, Search};
 
 /// The LLVM versions whose runtime ABI generated code can speak.
-pub const SUPPORTED_ABIS: std::ops::RangeInclusive<u32> = 15..=22;
+pub const SUPPORTED_ABIS: std::ops::RangeInclusive<u32> = 14..=22;
 
 /// The installed offload runtime.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -222,7 +222,7 @@ mod tests {
             no LLVM offload runtime (libomptarget) found
               looked at: ROOT/usr/lib/llvm-23/lib
               looked at: ROOT/usr/lib
-              note: ROOT/usr/lib/llvm-23/lib/libomptarget.so is LLVM 23; LLVM 15 to 22 are supported
+              note: ROOT/usr/lib/llvm-23/lib/libomptarget.so is LLVM 23; LLVM 14 to 22 are supported
               try: apt install libomp-19-dev
               try: or name the folder that holds it with --libomptarget DIR"]]
         .assert_eq(&machine.anonymous(&missing.to_string()));

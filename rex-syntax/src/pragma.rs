@@ -106,6 +106,17 @@ fn directive_line(text: &str, hash: Token, lexer: &mut Lexer<'_>) -> DirectiveLi
     }
 }
 
+/// Whether a string literal holds an omp pragma, as `_Pragma` would read it.
+pub(crate) fn is_omp_string(literal: &str) -> bool {
+    let inner = literal
+        .trim_start_matches(['L', 'u', 'U', '8', 'R'])
+        .trim_start_matches(['"', '(']);
+    let inner = inner.trim_start();
+    inner
+        .strip_prefix("omp")
+        .is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_'))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -110,6 +110,11 @@ impl SourceFile {
         &self.text
     }
 
+    /// The same text, shared.
+    pub fn shared_text(&self) -> Arc<str> {
+        Arc::clone(&self.text)
+    }
+
     /// The text of a range; empty when the range is outside the file.
     pub fn slice(&self, range: TextRange) -> &str {
         self.text
@@ -180,7 +185,7 @@ impl SourceMap {
     }
 }
 
-fn same_length_text(bytes: &[u8]) -> String {
+pub(crate) fn same_length_text(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
         text.push_str(chunk.valid());

@@ -4,7 +4,7 @@
 
 pub mod clause;
 pub mod directive;
-mod locator;
+pub(crate) mod locator;
 mod name;
 pub mod parse;
 mod shape;

@@ -1,0 +1,190 @@
+//! A source file ready for analysis: its directives, its macros and its syntax tree.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use text_size::{TextRange, TextSize};
+
+use crate::cst::{self, Node, Tree};
+use crate::diag::Diagnostics;
+use crate::expansion::Expansion;
+use crate::kind::{Field, Kind};
+use crate::macros::MacroTable;
+use crate::omp::directive::{Association, Directive};
+use crate::omp::parse::parse_directive;
+use crate::ppcond::inactive_ranges;
+use crate::pragma;
+use crate::source::{FileId, FileRange, Language, SourceMap};
+use crate::view::parse_view;
+use crate::working::working_file;
+
+/// One file, read. All ranges are offsets into [`Unit::file`].
+#[derive(Clone, Debug)]
+pub struct Unit {
+    /// The working file: the user's, or one derived from it with pragma-bearing macros written out.
+    pub file: FileId,
+    /// The language it is read as.
+    pub language: Language,
+    /// The active directives in source order.
+    pub directives: Vec<Directive>,
+    /// What the preprocessor skips.
+    pub inactive: Vec<TextRange>,
+    /// The macros.
+    pub macros: MacroTable,
+    /// The preprocessed text, if there is one.
+    pub expansion: Option<Arc<Expansion>>,
+    /// The syntax tree.
+    pub tree: Tree,
+    masks: Masks,
+}
+
+/// Reads a file. Never fails: what cannot be read is reported and left out.
+pub fn read_unit(
+    sources: &mut SourceMap,
+    file: FileId,
+    expansion: Option<Arc<Expansion>>,
+    diagnostics: &mut Diagnostics,
+) -> Unit {
+    let (_, written_macros) = conditionals_and_macros(sources, file, expansion.as_ref());
+    let working = working_file(sources, file, &written_macros);
+    let (inactive, macros) = match working == file {
+        true => conditionals_and_macros(sources, file, expansion.as_ref()),
+        false => conditionals_and_macros(sources, working, expansion.as_ref()),
+    };
+    let source = sources.file(working);
+    let text = source.text();
+    let directives: Vec<Directive> = pragma::scan(text)
+        .iter()
+        .filter(|line| {
+            !inactive
+                .iter()
+                .any(|range| range.contains_range(line.range))
+        })
+        .map(|line| parse_directive(text, line, working, diagnostics))
+        .collect();
+    let view = parse_view(text, source.language(), &directives, &inactive, &macros);
+    let tree = cst::parse(&view, source.shared_text(), source.language());
+    let masks = Masks::find(&tree, &directives);
+    Unit {
+        file: working,
+        language: source.language(),
+        directives,
+        inactive,
+        macros,
+        expansion,
+        tree,
+        masks,
+    }
+}
+
+impl Unit {
+    /// The statement that a directive applies to.
+    ///
+    /// `None` for a standalone or declarative directive, and where no statement follows.
+    pub fn statement_of(&self, directive_idx: usize) -> Option<Node<'_>> {
+        if self.directives.get(directive_idx)?.association() != Association::Statement {
+            return None;
+        }
+        let mask = self.mask_of(directive_idx)?;
+        let body = mask.field(Field::Body)?;
+        // An assumed `;` is no statement.
+        let is_assumed = body.is_missing() || (body.has_error() && body.range().is_empty());
+        (!is_assumed).then_some(body)
+    }
+
+    /// The directive that this node stands for in the tree.
+    pub fn directive_of(&self, node: Node<'_>) -> Option<usize> {
+        self.masks.directives.get(&node.index()).copied()
+    }
+
+    /// The node that stands for a directive in the tree: a [`Kind::WhileStatement`] or the statement `;`.
+    ///
+    /// `None` for declarative directives and for those whose place the parser could not read.
+    pub fn mask_of(&self, directive_idx: usize) -> Option<Node<'_>> {
+        self.tree
+            .node(*self.masks.nodes.get(directive_idx)?.as_ref()?)
+    }
+}
+
+/// Which node stands for which directive.
+#[derive(Clone, Debug, Default)]
+struct Masks {
+    directives: FxHashMap<u32, usize>,
+    nodes: Vec<Option<u32>>,
+}
+
+impl Masks {
+    fn find(tree: &Tree, directives: &[Directive]) -> Masks {
+        let mut masks = Masks {
+            directives: FxHashMap::default(),
+            nodes: vec![None; directives.len()],
+        };
+        for node in tree.nodes().filter(|node| node.is_named()) {
+            let expected = match node.kind() {
+                Kind::WhileStatement => Association::Statement,
+                Kind::ExpressionStatement => Association::Standalone,
+                _ => continue,
+            };
+            let start = node.range().start();
+            // The mask of a directive after an open macro call begins one byte later.
+            let idx = directives.partition_point(|directive| directive.range.start() <= start);
+            let Some((idx, directive)) = idx
+                .checked_sub(1)
+                .and_then(|idx| Some((idx, directives.get(idx)?)))
+            else {
+                continue;
+            };
+            let is_mask = start - directive.range.start() <= TextSize::new(1)
+                && directive.association() == expected
+                && masks.nodes[idx].is_none();
+            if is_mask {
+                masks.nodes[idx] = Some(node.index());
+                masks.directives.insert(node.index(), idx);
+            }
+        }
+        masks
+    }
+}
+
+fn conditionals_and_macros(
+    sources: &SourceMap,
+    file: FileId,
+    expansion: Option<&Arc<Expansion>>,
+) -> (Vec<TextRange>, MacroTable) {
+    let source = sources.file(file);
+    let text = source.text();
+    let written_line = |offset: TextSize| {
+        let at = sources.to_written(FileRange {
+            file,
+            range: TextRange::empty(offset),
+        });
+        sources.file(at.file).line(at.range.start())
+    };
+    let inactive = inactive_ranges(
+        text,
+        source.language(),
+        expansion.map(Arc::as_ref),
+        written_line,
+    );
+    let includes: Vec<(u32, TextSize)> = match expansion {
+        None => Vec::new(),
+        Some(_) => pragma::directives(text)
+            .iter()
+            .filter(|line| matches!(line.name(text), "include" | "include_next" | "import"))
+            .map(|line| (written_line(line.range.start()), line.range.start()))
+            .collect(),
+    };
+    let offset_of_line = |line: u32| {
+        let idx = includes.partition_point(|include| include.0 < line);
+        match (line, includes.get(idx)) {
+            (0, _) => TextSize::new(0),
+            (_, Some(include)) => include.1,
+            (_, None) => TextSize::of(text),
+        }
+    };
+    let macros = MacroTable::read(text, &inactive, expansion.cloned(), offset_of_line);
+    (inactive, macros)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,433 @@
+//! The masked text that is parsed instead of the raw one.
+//!
+//! Same length, same line ends, but the grammar understands it: an omp pragma becomes `while(1)` (so the statement after it becomes its
+//! body), `;` or blanks; other preprocessor lines, inactive arms, attributes and specifier-only macros become blanks. A [`Node`] of the
+//! resulting tree still answers with the original text.
+//!
+//! [`Node`]: crate::cst::Node
+
+use text_size::{TextRange, TextSize};
+
+use crate::lex::{self, Token, TokenKind, slice};
+use crate::macros::{MacroDef, MacroTable};
+use crate::omp::directive::{Association, Directive};
+use crate::omp::locator::closing;
+use crate::pragma;
+use crate::source::Language;
+
+/// What stands for an associated directive.
+const STATEMENT_MASK: &str = "while(1)";
+
+/// The same after a macro call that has no semicolon.
+const SEPARATED_MASK: &str = ";while(1)";
+
+/// A text of the same length in which pragmas are statements.
+///
+/// # Invariants
+/// The result has the length of `text`, and line ends stand at the same offsets.
+pub fn parse_view(
+    text: &str,
+    language: Language,
+    directives: &[Directive],
+    inactive: &[TextRange],
+    macros: &MacroTable,
+) -> String {
+    let mut mask = Mask {
+        bytes: text.as_bytes().to_vec(),
+    };
+    for range in inactive {
+        mask.blank(*range);
+    }
+    for line in pragma::directives(text) {
+        mask.blank(line.range);
+    }
+    // Blanks and untouched whole characters: still UTF-8.
+    let blanked = String::from_utf8(mask.bytes).unwrap_or_else(|_| " ".repeat(text.len()));
+    let tokens: Vec<Token> = lex::significant_tokens(&blanked, lex::whole(&blanked)).collect();
+    let mut mask = Mask {
+        bytes: blanked.clone().into_bytes(),
+    };
+    let scan = Scan {
+        text: &blanked,
+        tokens: &tokens,
+        language,
+        macros,
+    };
+    scan.blank_specifiers(&mut mask);
+    for directive in directives {
+        scan.put_directive(directive, &mut mask);
+    }
+    let view = String::from_utf8(mask.bytes).unwrap_or(blanked);
+    debug_assert_eq!(view.len(), text.len());
+    view
+}
+
+struct Mask {
+    bytes: Vec<u8>,
+}
+
+impl Mask {
+    fn blank(&mut self, range: TextRange) {
+        for byte in self.bytes_at(range) {
+            if !matches!(byte, b'\n' | b'\r') {
+                *byte = b' ';
+            }
+        }
+    }
+
+    fn put(&mut self, at: TextSize, what: &str) {
+        let range = TextRange::at(at, TextSize::of(what));
+        let target = self.bytes_at(range);
+        if target.len() == what.len() {
+            target.copy_from_slice(what.as_bytes());
+        }
+    }
+
+    fn bytes_at(&mut self, range: TextRange) -> &mut [u8] {
+        self.bytes
+            .get_mut(usize::from(range.start())..usize::from(range.end()))
+            .unwrap_or_default()
+    }
+}
+
+struct Scan<'t> {
+    text: &'t str,
+    tokens: &'t [Token],
+    language: Language,
+    macros: &'t MacroTable,
+}
+
+impl<'t> Scan<'t> {
+    fn token_text(&self, idx: usize) -> &'t str {
+        self.tokens
+            .get(idx)
+            .map_or("", |token| token.text(self.text))
+    }
+
+    fn before(&self, idx: usize) -> &'t str {
+        idx.checked_sub(1)
+            .map_or("", |before| self.token_text(before))
+    }
+
+    fn blank_tokens(&self, first: usize, last: usize, mask: &mut Mask) {
+        if let (Some(first), Some(last)) = (self.tokens.get(first), self.tokens.get(last)) {
+            mask.blank(first.range.cover(last.range));
+        }
+    }
+
+    /// Blanks attributes and everything else that only specifies.
+    fn blank_specifiers(&self, mask: &mut Mask) {
+        let mut idx = 0;
+        while idx < self.tokens.len() {
+            let length = self.specifier_length(idx);
+            if length > 0 {
+                self.blank_tokens(idx, idx + length - 1, mask);
+            }
+            idx += length.max(1);
+        }
+    }
+
+    /// How many tokens from here on only specify; 0 for none.
+    fn specifier_length(&self, idx: usize) -> usize {
+        let token = self.tokens[idx];
+        let text = token.text(self.text);
+        match token.kind {
+            TokenKind::Identifier => {}
+            TokenKind::Punct if text == "[" && self.token_text(idx + 1) == "[" => {
+                return self.attribute_length(idx);
+            }
+            _ => return 0,
+        }
+        match text {
+            "__attribute__" | "__attribute" if self.token_text(idx + 1) == "(" => {
+                self.call_length(idx)
+            }
+            "__restrict" | "__restrict__" | "__extension__" => 1,
+            "restrict" if self.language == Language::Cxx => 1,
+            "asm" | "__asm__" | "__asm"
+                if self.token_text(idx + 1) == "(" && self.follows_declarator(idx) =>
+            {
+                self.call_length(idx)
+            }
+            _ => self.macro_length(idx, token, text),
+        }
+    }
+
+    fn call_length(&self, idx: usize) -> usize {
+        let close = closing(self.text, self.tokens, idx + 1);
+        if close < self.tokens.len() {
+            close - idx + 1
+        } else {
+            0
+        }
+    }
+
+    /// `[[ .. ]]`, but not the lambda in `a[[]{..}()]`.
+    fn attribute_length(&self, idx: usize) -> usize {
+        let (outer, inner) = (self.tokens[idx].range, self.tokens[idx + 1].range);
+        let close = closing(self.text, self.tokens, idx);
+        let adjacent = outer.end() == inner.start()
+            && self.token_text(close) == "]"
+            && self.before(close) == "]"
+            && closing(self.text, self.tokens, idx + 1) + 1 == close;
+        let is_attribute = adjacent
+            && self
+                .tokens
+                .get(idx + 2)
+                .is_some_and(|token| token.kind == TokenKind::Identifier);
+        if is_attribute { close - idx + 1 } else { 0 }
+    }
+
+    /// Whether the token before is the end of a declarator rather than of a statement.
+    fn follows_declarator(&self, idx: usize) -> bool {
+        let before = self.before(idx);
+        let is_name = before
+            .bytes()
+            .all(|byte| byte == b'_' || byte.is_ascii_alphanumeric());
+        before == "]" || (is_name && !matches!(before, "" | "else" | "do"))
+    }
+
+    fn macro_length(&self, idx: usize, token: Token, name: &str) -> usize {
+        let Some(def) = self.macros.lookup_at(name, token.range.start()) else {
+            return 0;
+        };
+        if !only_specifies(def, self.macros, token.range.start(), 0) {
+            return 0;
+        }
+        match def.parameters {
+            None => 1,
+            Some(_) if self.token_text(idx + 1) == "(" => self.call_length(idx),
+            Some(_) => 0,
+        }
+    }
+
+    fn put_directive(&self, directive: &Directive, mask: &mut Mask) {
+        let at = directive.range.start();
+        let what = match directive.association() {
+            Association::Declarative => return,
+            Association::Standalone => ";",
+            Association::Statement => STATEMENT_MASK,
+        };
+        let next = self
+            .tokens
+            .partition_point(|token| token.range.start() < at);
+        if self.is_in_parentheses(next) {
+            return;
+        }
+        let fits = directive.range.len() >= TextSize::of(SEPARATED_MASK);
+        match what == STATEMENT_MASK && fits && self.follows_bare_call(next) {
+            true => mask.put(at, SEPARATED_MASK),
+            false => mask.put(at, what),
+        }
+    }
+
+    /// Whether the innermost open bracket is no brace: a pragma inside a parameter list or an initializer's call.
+    fn is_in_parentheses(&self, next: usize) -> bool {
+        let mut depth = 0usize;
+        for idx in (0..next).rev() {
+            match self.token_text(idx) {
+                ")" | "]" | "}" => depth += 1,
+                "(" | "[" if depth == 0 => return true,
+                "{" if depth == 0 => return false,
+                "(" | "[" | "{" => depth -= 1,
+                ";" if depth == 0 => {
+                    // Only the header of a `for` has semicolons inside parentheses.
+                    return false;
+                }
+                _ => {}
+            }
+        }
+        false
+    }
+
+    /// Whether a macro call without semicolon, used as a statement, ends before this token.
+    fn follows_bare_call(&self, next: usize) -> bool {
+        if self.before(next) != ")" {
+            return false;
+        }
+        let mut depth = 0usize;
+        for idx in (0..next).rev() {
+            match self.token_text(idx) {
+                ")" => depth += 1,
+                "(" => depth -= 1,
+                "{" | "}" => return false,
+                _ => {}
+            }
+            if depth > 0 {
+                continue;
+            }
+            let Some(name) = idx.checked_sub(1).and_then(|idx| self.tokens.get(idx)) else {
+                return false;
+            };
+            let word = name.text(self.text);
+            let begins_statement = idx < 2
+                || matches!(
+                    self.token_text(idx - 2),
+                    ";" | "{" | "}" | ")" | "else" | "do" | ":"
+                );
+            return name.kind == TokenKind::Identifier
+                && begins_statement
+                && !matches!(
+                    word,
+                    "if" | "for" | "while" | "switch" | "catch" | "constexpr"
+                )
+                && !self.begins_controlled_statement(word, name.range.start());
+        }
+        false
+    }
+
+    /// Whether a macro is the head of a statement that still needs its body (`FOR(i, n)`).
+    fn begins_controlled_statement(&self, name: &str, at: TextSize) -> bool {
+        self.macros.lookup_at(name, at).is_some_and(|def| {
+            let first = lex::significant_tokens(&def.body, lex::whole(&def.body)).next();
+            let word = first.map_or("", |token| token.text(&def.body));
+            matches!(word, "for" | "while" | "if" | "switch") && def.body.ends_with(')')
+        })
+    }
+}
+
+/// Whether a macro's body is empty or made of attributes and specifiers that do not change what is declared.
+fn only_specifies(def: &MacroDef, macros: &MacroTable, at: TextSize, depth: usize) -> bool {
+    const WORDS: [&str; 17] = [
+        "static",
+        "inline",
+        "__inline",
+        "__inline__",
+        "__forceinline",
+        "__forceinline__",
+        "__noinline__",
+        "constexpr",
+        "__restrict",
+        "__restrict__",
+        "restrict",
+        "__extension__",
+        "__device__",
+        "__host__",
+        "__global__",
+        "__constant__",
+        "__shared__",
+    ];
+    const MAX_DEPTH: usize = 8;
+    let body = def.body.as_str();
+    let tokens: Vec<Token> = lex::significant_tokens(body, lex::whole(body)).collect();
+    let mut idx = 0;
+    while let Some(token) = tokens.get(idx) {
+        let text = token.text(body);
+        let opens = |idx: usize| tokens.get(idx).is_some_and(|token| token.text(body) == "(");
+        let length = match text {
+            "__attribute__" | "__attribute" | "__declspec" | "__launch_bounds__" | "alignas"
+                if opens(idx + 1) =>
+            {
+                closing(body, &tokens, idx + 1) - idx + 1
+            }
+            "[" => closing(body, &tokens, idx) - idx + 1,
+            "extern"
+                if slice(body, tokens.get(idx + 1).map_or(token.range, |t| t.range)) == "\"C\"" =>
+            {
+                2
+            }
+            _ if WORDS.contains(&text) => 1,
+            _ => match macros.lookup_at(text, at) {
+                Some(inner)
+                    if depth < MAX_DEPTH
+                        && inner.name != def.name
+                        && inner.parameters.is_none()
+                        && only_specifies(inner, macros, at, depth + 1) =>
+                {
+                    1
+                }
+                _ => return false,
+            },
+        };
+        idx += length;
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diag::Diagnostics;
+    use crate::omp::parse::parse_directive;
+    use crate::source::FileId;
+
+    fn view(text: &str, language: Language) -> String {
+        let macros = MacroTable::read(text, &[], None, |_| TextSize::new(0));
+        let directives: Vec<Directive> = pragma::scan(text)
+            .iter()
+            .map(|line| parse_directive(text, line, FileId(0), &mut Diagnostics::new()))
+            .collect();
+        let view = parse_view(text, language, &directives, &[], &macros);
+        assert_eq!(view.len(), text.len());
+        view
+    }
+
+    fn check(text: &str, expected: &str) {
+        let squeezed: Vec<String> = view(text, Language::Cxx)
+            .lines()
+            .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
+            .filter(|line| !line.is_empty())
+            .collect();
+        assert_eq!(squeezed.join(" | "), expected);
+    }
+
+    #[test]
+    fn pragmas_become_statements() {
+        check("#pragma omp target\nf();", "while(1) | f();");
+        check("#pragma omp barrier\nf();", "; | f();");
+        check("#pragma omp declare target\nint f();", "int f();");
+        check("#pragma omp target \\\n map(a)\nf();", "while(1) | f();");
+        check("#include <x>\n#pragma once\nf();", "f();");
+    }
+
+    #[test]
+    fn a_macro_call_without_semicolon_is_closed() {
+        check(
+            "{ M(x)\n#pragma omp target\nf(); }",
+            "{ M(x) | ;while(1) | f(); }",
+        );
+        check(
+            "{ if (x)\n#pragma omp target\nf(); }",
+            "{ if (x) | while(1) | f(); }",
+        );
+        check(
+            "#define FOR(i) for (;;)\n{ FOR(x)\n#pragma omp target\nf(); }",
+            "{ FOR(x) | while(1) | f(); }",
+        );
+        check("f(a,\n#pragma omp target\nb);", "f(a, | b);");
+    }
+
+    #[test]
+    fn specifiers_are_blanked() {
+        check(
+            "[[nodiscard]] int f(const T* __restrict p) __attribute__((pure));",
+            "int f(const T* p) ;",
+        );
+        check(
+            "#define API __attribute__((visibility(\"default\")))\n#define INL static inline API\nINL int f();",
+            "int f();",
+        );
+        check(
+            "#define ALIGN(n) __attribute__((aligned(n)))\nALIGN(16) float a[4];",
+            "float a[4];",
+        );
+        check(
+            "#define N 4\nint a[N]; int b[[]{ return 1; }()];",
+            "int a[N]; int b[[]{ return 1; }()];",
+        );
+        check(
+            "extern int x asm(\"y\"); void f() { asm(\"nop\"); }",
+            "extern int x ; void f() { asm(\"nop\"); }",
+        );
+    }
+
+    #[test]
+    fn line_ends_stay() {
+        let text = "a\r\n#pragma omp target \\\r\n map(b)\r\nc;";
+        let view = view(text, Language::C);
+        assert_eq!(
+            view.match_indices("\r\n").collect::<Vec<_>>(),
+            text.match_indices("\r\n").collect::<Vec<_>>()
+        );
+    }
+}

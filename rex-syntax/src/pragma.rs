@@ -33,18 +33,18 @@ pub fn scan(text: &str) -> Vec<PragmaLine> {
 
 /// One preprocessor directive line of any kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct DirectiveLine {
+pub struct DirectiveLine {
     /// From `#` to the end of the last physical line, without the newline.
-    pub(crate) range: TextRange,
+    pub range: TextRange,
     /// The directive's word, if there is one.
-    pub(crate) word: Option<TextRange>,
+    pub word: Option<TextRange>,
     /// What stands after the word.
-    pub(crate) rest: TextRange,
+    pub rest: TextRange,
 }
 
 impl DirectiveLine {
     /// The word, or `""`.
-    pub(crate) fn name(self, text: &str) -> &str {
+    pub fn name(self, text: &str) -> &str {
         self.word.map_or("", |word| slice(text, word))
     }
 
@@ -61,7 +61,7 @@ impl DirectiveLine {
 }
 
 /// Every preprocessor directive line of a text, in order.
-pub(crate) fn directives(text: &str) -> Vec<DirectiveLine> {
+pub fn directives(text: &str) -> Vec<DirectiveLine> {
     let mut lines = Vec::new();
     let mut lexer = Lexer::new(text, whole(text));
     let mut at_line_start = true;

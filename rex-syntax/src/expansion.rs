@@ -3,9 +3,13 @@
 //! Answers three questions that the raw text cannot: which conditional arms are active, which macros are defined where, and what the
 //! headers declare. It reads text that the driver obtained; it runs nothing.
 
-use smol_str::SmolStr;
-use text_size::TextRange;
+use std::sync::OnceLock;
 
+use rustc_hash::FxHashMap;
+use smol_str::SmolStr;
+use text_size::{TextRange, TextSize};
+
+use crate::declarations::{HeaderIndex, Index};
 use crate::lex;
 
 /// Whether a line of the main file reached the compiler.
@@ -37,10 +41,13 @@ pub enum HeaderOrigin {
 #[derive(Clone, Debug)]
 pub struct Expansion {
     text: String,
+    /// The text with everything blanked that is no declaration or statement; same length.
+    code: String,
     files: Vec<SmolStr>,
     segments: Vec<Segment>,
     defines: Vec<DefineLine>,
     active: LineSet,
+    declarations: OnceLock<Index>,
 }
 
 /// A run of lines of one file.
@@ -102,12 +109,37 @@ impl Expansion {
         &self.text
     }
 
-    pub(crate) fn defines(&self) -> &[DefineLine] {
-        &self.defines
+    /// What the translation unit declares at file and namespace scope, in headers and in the main file.
+    ///
+    /// The first call scans the preprocessed text; further calls cost nothing.
+    pub fn declarations(&self) -> HeaderIndex<'_> {
+        let index = self.declarations.get_or_init(|| Index::scan(&self.code));
+        HeaderIndex::new(self, index)
     }
 
-    pub(crate) fn segments(&self) -> &[Segment] {
-        &self.segments
+    /// The preprocessed text without markers, directives and pragmas; same length as [`Expansion::text`].
+    pub(crate) fn code(&self) -> &str {
+        &self.code
+    }
+
+    /// The origin and the 1-based line of a place in the text.
+    pub(crate) fn place_of(&self, at: TextSize) -> (HeaderOrigin, u32) {
+        let idx = self
+            .segments
+            .partition_point(|segment| segment.range.start() <= at);
+        let Some(segment) = idx.checked_sub(1).and_then(|idx| self.segments.get(idx)) else {
+            return (HeaderOrigin::System, 1);
+        };
+        let before = lex::slice(&self.text, TextRange::new(segment.range.start(), at));
+        let n_lines = before.bytes().filter(|&byte| byte == b'\n').count();
+        let line = segment
+            .first_line
+            .saturating_add(u32::try_from(n_lines).unwrap_or(u32::MAX));
+        (self.origin(segment.place, segment.file), line)
+    }
+
+    pub(crate) fn defines(&self) -> &[DefineLine] {
+        &self.defines
     }
 
     pub(crate) fn origin(&self, place: Place, file: u32) -> HeaderOrigin {
@@ -120,7 +152,7 @@ impl Expansion {
         }
     }
 
-    /// The lines that reached the compiler lie in this range.
+    /// Whether any of these lines of the main file reached the compiler.
     pub(crate) fn any_active(&self, lines: std::ops::Range<u32>) -> bool {
         self.active.any(lines)
     }
@@ -165,6 +197,8 @@ impl LineSet {
 
 struct Reader {
     expansion: Expansion,
+    code: Vec<u8>,
+    file_indices: FxHashMap<SmolStr, u32>,
     main: Option<u32>,
     main_name: SmolStr,
     /// The file, place and next line being read.
@@ -181,16 +215,27 @@ struct Reader {
 
 impl Reader {
     fn new(text: String, main_name: &str) -> Reader {
+        let quoted = format!("\"{main_name}\"");
+        let is_marker = |line: &str| line.starts_with("# ") && line.contains(&quoted);
+        let is_named = text.lines().any(is_marker);
         Reader {
+            code: text.as_bytes().to_vec(),
             expansion: Expansion {
                 text,
+                code: String::new(),
                 files: Vec::new(),
                 segments: Vec::new(),
                 defines: Vec::new(),
                 active: LineSet::default(),
+                declarations: OnceLock::new(),
             },
+            file_indices: FxHashMap::default(),
             main: None,
-            main_name: main_name.into(),
+            main_name: if is_named {
+                main_name.into()
+            } else {
+                SmolStr::default()
+            },
             file: 0,
             place: Place::System,
             line: 1,
@@ -203,16 +248,12 @@ impl Reader {
 
     fn read(mut self) -> Expansion {
         let text = std::mem::take(&mut self.expansion.text);
-        let has_main = [format!("\"{}\"", self.main_name)].iter().any(|name| {
-            text.lines()
-                .any(|line| line.starts_with('#') && line.contains(name))
-        });
-        if !has_main {
-            self.main_name = SmolStr::default();
-        }
         let mut at = 0;
         for line in text.split_inclusive('\n') {
             let content = line.trim_end_matches(['\n', '\r']);
+            if content.starts_with('#') {
+                self.code[at..at + content.len()].fill(b' ');
+            }
             match content.strip_prefix("# ").and_then(parse_marker) {
                 Some(marker) => {
                     self.end_segment(at);
@@ -226,6 +267,8 @@ impl Reader {
         }
         self.end_segment(at);
         self.expansion.text = text;
+        // Whole lines of blanks between whole lines of text: still UTF-8.
+        self.expansion.code = String::from_utf8(self.code).unwrap_or_default();
         self.expansion
     }
 
@@ -259,27 +302,29 @@ impl Reader {
         };
         match (was_main, self.place == Place::Main) {
             (true, false) => self.include_start = self.expansion.defines.len(),
-            (false, true) if marker.is_return && marker.line > 1 => {
-                self.main_line = marker.line - 1;
-                self.expansion.active.insert(self.main_line);
-                for define in &mut self.expansion.defines[self.include_start..] {
-                    define.main_line = self.main_line;
-                }
-            }
+            (false, true) if marker.is_return && marker.line > 1 => self.return_to_main(marker),
             _ => {}
         }
     }
 
+    /// The line before the one returned to is the `#include`.
+    fn return_to_main(&mut self, marker: &Marker<'_>) {
+        self.main_line = marker.line - 1;
+        self.expansion.active.insert(self.main_line);
+        for define in &mut self.expansion.defines[self.include_start..] {
+            define.main_line = self.main_line;
+        }
+    }
+
     fn file_index(&mut self, name: &str) -> u32 {
+        if let Some(&idx) = self.file_indices.get(name) {
+            return idx;
+        }
         let files = &mut self.expansion.files;
-        let idx = files
-            .iter()
-            .rposition(|file| file == name)
-            .unwrap_or_else(|| {
-                files.push(name.into());
-                files.len() - 1
-            });
-        u32::try_from(idx).unwrap_or(u32::MAX)
+        let idx = u32::try_from(files.len()).unwrap_or(u32::MAX);
+        files.push(name.into());
+        self.file_indices.insert(name.into(), idx);
+        idx
     }
 
     fn content_line(&mut self, at: usize, content: &str) {

@@ -5,6 +5,7 @@
 
 mod condition;
 pub mod cst;
+pub mod declarations;
 pub mod diag;
 pub mod edit;
 pub mod expansion;

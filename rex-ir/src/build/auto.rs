@@ -1,0 +1,242 @@
+//! Types of simple expressions, for `auto` and for paths whose declaration does not say.
+
+use rex_syntax::TextRange;
+use rex_syntax::cst::Node;
+use rex_syntax::kind::{Field, Kind};
+
+use super::Builder;
+use crate::symbol::SymbolKind;
+use crate::ty::{Meaning, Type, TypeId, TypeKind};
+
+impl<'u> Builder<'u> {
+    /// The declared type with `auto` replaced by what the initializer decides, where it does.
+    pub(super) fn deduced(&mut self, ty: TypeId, initializer: Option<Node<'u>>, at: TextRange) -> TypeId {
+        let Some(initializer) = initializer else { return ty };
+        if !self.mentions_auto(ty) {
+            return ty;
+        }
+        match self.expression_type(initializer, at, 0) {
+            Some(found) => self.replace_auto(ty, found),
+            None => ty,
+        }
+    }
+
+    fn mentions_auto(&self, ty: TypeId) -> bool {
+        match &self.types.get(ty).kind {
+            TypeKind::Named { meaning, .. } => *meaning == Meaning::Auto,
+            TypeKind::Pointer(to) | TypeKind::Reference(to) => self.mentions_auto(*to),
+            TypeKind::Array { .. } | TypeKind::Function { .. } => false,
+        }
+    }
+
+    fn replace_auto(&mut self, pattern: TypeId, found: TypeId) -> TypeId {
+        let Type { is_const, is_volatile, kind } = self.types.get(pattern).clone();
+        match kind {
+            TypeKind::Pointer(to) => {
+                let pointee = self.types.element(found).unwrap_or(found);
+                let inner = self.replace_auto(to, pointee);
+                self.types.intern(Type { is_const, is_volatile, kind: TypeKind::Pointer(inner) })
+            }
+            TypeKind::Reference(to) => {
+                let found = self.types.object_type(found);
+                let inner = self.replace_auto(to, found);
+                self.types.plain(TypeKind::Reference(inner))
+            }
+            _ => {
+                // By value: arrays decay, references and top-level qualifiers are dropped.
+                let found = match self.types.get(found).kind {
+                    TypeKind::Reference(to) => to,
+                    _ => found,
+                };
+                let found = match self.types.get(self.types.desugar(found)).kind {
+                    TypeKind::Array { element, .. } => self.types.plain(TypeKind::Pointer(element)),
+                    _ => self.types.unqualified(found),
+                };
+                let mut ty = self.types.get(found).clone();
+                ty.is_const |= is_const;
+                ty.is_volatile |= is_volatile;
+                self.types.intern(ty)
+            }
+        }
+    }
+
+    /// The type of an expression, for the forms that need no overload resolution.
+    pub(super) fn expression_type(&mut self, node: Node<'u>, at: TextRange, depth: u32) -> Option<TypeId> {
+        if depth > 32 {
+            return None;
+        }
+        let next = depth + 1;
+        match node.kind() {
+            Kind::NumberLiteral => Some(self.number_type(node.text())),
+            Kind::True | Kind::False => Some(self.types.named("bool", Meaning::Bool)),
+            Kind::CharLiteral => Some(self.types.named("char", Meaning::Integer { bits: 8, signed: true })),
+            Kind::StringLiteral => {
+                let char = self.types.named("char", Meaning::Integer { bits: 8, signed: true });
+                let mut constant = self.types.get(char).clone();
+                constant.is_const = true;
+                let constant = self.types.intern(constant);
+                Some(self.types.plain(TypeKind::Pointer(constant)))
+            }
+            Kind::Identifier => {
+                let symbol = self.scopes.resolve(&self.symbols, node.text(), at)?;
+                let symbol = &self.symbols[symbol];
+                (symbol.kind.is_variable() || symbol.kind == SymbolKind::Field || symbol.kind == SymbolKind::TemplateValue)
+                    .then_some(symbol.ty)
+            }
+            Kind::ParenthesizedExpression => {
+                let inner = node.children().find(|child| child.kind() != Kind::Comment)?;
+                self.expression_type(inner, at, next)
+            }
+            Kind::SubscriptExpression => {
+                let base = self.expression_type(node.field(Field::Argument)?, at, next)?;
+                self.types.element(base)
+            }
+            Kind::FieldExpression => {
+                let base = self.expression_type(node.field(Field::Argument)?, at, next)?;
+                let base = self.types.element(base).filter(|_| self.is_pointer(base)).unwrap_or(base);
+                let name = node.field(Field::Field)?.text();
+                self.member_type(base, name)
+            }
+            Kind::PointerExpression => {
+                let operand = self.expression_type(node.field(Field::Argument)?, at, next)?;
+                match node.field(Field::Operator)?.text() {
+                    "*" => self.types.element(operand),
+                    _ => {
+                        let object = self.types.object_type(operand);
+                        Some(self.types.plain(TypeKind::Pointer(object)))
+                    }
+                }
+            }
+            Kind::CastExpression => {
+                let ty = node.field(Field::Type)?;
+                Some(self.descriptor_type(ty, at))
+            }
+            Kind::NewExpression => {
+                let ty = node.field(Field::Type)?;
+                let ty = self.specifier_type(ty, at);
+                Some(self.types.plain(TypeKind::Pointer(ty)))
+            }
+            Kind::SizeofExpression => Some(self.types.named("size_t", Meaning::Integer { bits: 64, signed: false })),
+            Kind::CompoundLiteralExpression => {
+                let ty = node.field(Field::Type)?;
+                match ty.kind() {
+                    Kind::TypeDescriptor => Some(self.descriptor_type(ty, at)),
+                    _ => Some(self.specifier_type(ty, at)),
+                }
+            }
+            Kind::CallExpression => self.call_type(node, at),
+            Kind::AssignmentExpression => self.expression_type(node.field(Field::Left)?, at, next),
+            Kind::UpdateExpression => self.expression_type(node.field(Field::Argument)?, at, next),
+            Kind::UnaryExpression => self.expression_type(node.field(Field::Argument)?, at, next),
+            Kind::ConditionalExpression => self.expression_type(node.field(Field::Consequence)?, at, next),
+            Kind::BinaryExpression => {
+                let left = self.expression_type(node.field(Field::Left)?, at, next)?;
+                let right = self.expression_type(node.field(Field::Right)?, at, next)?;
+                self.binary_type(node.field(Field::Operator)?.text(), left, right)
+            }
+            _ => None,
+        }
+    }
+
+    fn call_type(&mut self, node: Node<'u>, at: TextRange) -> Option<TypeId> {
+        let function = node.field(Field::Function)?;
+        match function.kind() {
+            Kind::Identifier => {
+                let symbol = self.scopes.resolve(&self.symbols, function.text(), at)?;
+                let found = &self.symbols[symbol];
+                match found.kind {
+                    SymbolKind::Function | SymbolKind::Type => Some(found.ty),
+                    _ => None,
+                }
+            }
+            Kind::TemplateFunction => {
+                // static_cast<T>(x) and its relatives.
+                let name = function.field(Field::Name)?.text();
+                if !name.ends_with("_cast") {
+                    return None;
+                }
+                let ty = function.field(Field::Arguments)?.children().find(|child| child.kind() == Kind::TypeDescriptor)?;
+                Some(self.descriptor_type(ty, at))
+            }
+            Kind::PrimitiveType => Some(self.specifier_type(function, at)),
+            _ => None,
+        }
+    }
+
+    fn is_pointer(&self, ty: TypeId) -> bool {
+        matches!(self.types.get(self.types.object_type(ty)).kind, TypeKind::Pointer(_))
+    }
+
+    fn binary_type(&mut self, operator: &str, left: TypeId, right: TypeId) -> Option<TypeId> {
+        match operator {
+            "<" | ">" | "<=" | ">=" | "==" | "!=" | "&&" | "||" => {
+                return Some(self.types.named("int", Meaning::Integer { bits: 32, signed: true }));
+            }
+            "<<" | ">>" => return Some(left),
+            _ => {}
+        }
+        if self.is_pointer(left) {
+            return Some(left);
+        }
+        if self.is_pointer(right) {
+            return Some(right);
+        }
+        let rank = |ty: TypeId| match &self.types.get(self.types.object_type(ty)).kind {
+            TypeKind::Named { meaning: Meaning::Float { bits }, .. } => 1000 + u32::from(*bits),
+            TypeKind::Named { meaning: Meaning::Integer { bits, signed }, .. } => u32::from(*bits) * 2 + u32::from(!*signed),
+            _ => 0,
+        };
+        let (left_rank, right_rank) = (rank(left), rank(right));
+        if left_rank == 0 || right_rank == 0 {
+            return None;
+        }
+        let int_rank = 64;
+        if left_rank.max(right_rank) < int_rank {
+            return Some(self.types.named("int", Meaning::Integer { bits: 32, signed: true }));
+        }
+        Some(if right_rank > left_rank { right } else { left })
+    }
+
+    fn number_type(&mut self, text: &str) -> TypeId {
+        let lower = text.to_ascii_lowercase().replace('\'', "");
+        let hexadecimal = lower.starts_with("0x");
+        let is_float = if hexadecimal { lower.contains('p') } else { lower.contains(['.', 'e']) };
+        if is_float {
+            return if lower.ends_with('f') {
+                self.types.named("float", Meaning::Float { bits: 32 })
+            } else if lower.ends_with('l') {
+                self.types.named("long double", Meaning::WideArithmetic)
+            } else {
+                self.types.named("double", Meaning::Float { bits: 64 })
+            };
+        }
+        let suffix: String = lower.chars().rev().take_while(|c| matches!(c, 'u' | 'l' | 'z')).collect();
+        let unsigned = suffix.contains('u');
+        let digits = lower.trim_end_matches(['u', 'l', 'z']);
+        let value = match digits.strip_prefix("0x") {
+            Some(hex) => u64::from_str_radix(hex, 16).unwrap_or(u64::MAX),
+            None => digits.parse().unwrap_or(0),
+        };
+        let long = suffix.contains('l') || suffix.contains('z') || value > i32::MAX as u64;
+        match (long, unsigned) {
+            (false, false) => self.types.named("int", Meaning::Integer { bits: 32, signed: true }),
+            (false, true) => self.types.named("unsigned int", Meaning::Integer { bits: 32, signed: false }),
+            (true, false) => self.types.named("long", Meaning::Integer { bits: 64, signed: true }),
+            (true, true) => self.types.named("unsigned long", Meaning::Integer { bits: 64, signed: false }),
+        }
+    }
+
+    /// The type of a member, bases included.
+    pub(super) fn member_type(&mut self, class: TypeId, name: &str) -> Option<TypeId> {
+        if let Some(field) = self.types.field(class, name) {
+            return Some(field.ty);
+        }
+        let record = self.types.record(class)?;
+        let bases = self.types.records[record].bases.clone();
+        let at = TextRange::empty(rex_syntax::TextSize::of(self.source));
+        bases.iter().find_map(|base| {
+            let base = self.named_type(base, at);
+            self.member_type(base, name)
+        })
+    }
+}

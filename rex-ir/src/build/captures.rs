@@ -1,0 +1,774 @@
+//! Target regions: which variables they need, and how each reaches the kernel.
+
+use indexmap::{IndexMap, IndexSet};
+use rex_syntax::TextRange;
+use rex_syntax::cst::Node;
+use rex_syntax::kind::{Field, Kind};
+use rex_syntax::diag::{Code, Diagnostic};
+use rex_syntax::lex;
+use rex_syntax::omp::clause::{Argument, ClauseName};
+use rex_syntax::omp::directive::Leaf;
+use smol_str::SmolStr;
+
+use super::Builder;
+use super::scopes::last_component;
+use crate::item::{DeviceStorage, FunctionId};
+use crate::map::{MapItem, MapKind, MapModifiers};
+use crate::region::{
+    Call, Capture, CapturedObject, ConstructId, DataConstruct, DataConstructKind, DefaultmapBehavior,
+    DefaultmapCategory, Region, SharingAttribute, Transport,
+};
+use crate::symbol::{SymbolId, SymbolKind};
+use crate::ty::{Category, TypeId, TypeKind};
+
+/// What the body of a region was seen to use.
+#[derive(Default)]
+struct Uses {
+    /// Objects in order of first appearance, with that place.
+    objects: IndexMap<CapturedObject, Use>,
+    declarations: IndexSet<(u32, u32)>,
+    member_uses: Vec<TextRange>,
+    this_uses: Vec<TextRange>,
+    calls: Vec<Call>,
+    globals: IndexSet<SymbolId>,
+}
+
+#[derive(Clone, Copy)]
+struct Use {
+    at: TextRange,
+    written: bool,
+    explicit: bool,
+}
+
+/// A name in a piece of device code.
+#[derive(Clone, Copy)]
+struct Name<'t> {
+    text: &'t str,
+    at: TextRange,
+    written: bool,
+    called: bool,
+}
+
+impl<'u> Builder<'u> {
+    /// Every target region and data construct.
+    pub(super) fn read_regions(&mut self) {
+        let ids: Vec<ConstructId> = self.constructs.iter().map(|(id, _)| id).collect();
+        for id in ids {
+            let leaf = self.constructs[id].leaves.first().copied();
+            let range = self.constructs[id].range;
+            let Some(leaf) = leaf.filter(|leaf| is_device_leaf(*leaf)) else { continue };
+            let Some(function) = self.innermost_function(range) else {
+                self.report(Code::DamagedConstruct, super::loops::first_line(self.source, range), "this construct is not inside a function that could be read");
+                continue;
+            };
+            if self.is_damaged(id) {
+                continue;
+            }
+            match leaf {
+                Leaf::Target => self.read_region(id, function),
+                Leaf::TargetData => self.read_data_construct(id, function, DataConstructKind::Data),
+                Leaf::TargetEnterData => self.read_data_construct(id, function, DataConstructKind::EnterData),
+                Leaf::TargetExitData => self.read_data_construct(id, function, DataConstructKind::ExitData),
+                _ => self.read_data_construct(id, function, DataConstructKind::Update),
+            }
+        }
+        self.read_functions();
+    }
+
+    fn innermost_function(&self, range: TextRange) -> Option<FunctionId> {
+        self.functions
+            .iter()
+            .filter(|(_, function)| function.body.contains_range(range))
+            .min_by_key(|(_, function)| function.range.len())
+            .map(|(id, _)| id)
+    }
+
+    /// Whether the syntax tree has an error inside the construct's statement.
+    fn is_damaged(&mut self, id: ConstructId) -> bool {
+        let construct = &self.constructs[id];
+        if construct.leaves.first() != Some(&Leaf::Target) {
+            return false;
+        }
+        let Some(statement) = construct.statement else { return false };
+        let unit = self.unit;
+        let node = unit.tree.root().smallest_at(statement);
+        let error = node.descendants().find(|inner| {
+            statement.contains_range(inner.range())
+                && (inner.is_error() || (inner.is_missing() && inner.text().is_empty() && !self.is_after_call(*inner)))
+        });
+        let Some(error) = error else { return false };
+        let pragma = unit.directives[construct.directives[0]].range;
+        let diagnostic = Diagnostic::new(
+            Code::DamagedConstruct,
+            self.at(super::loops::first_line(self.source, error.range())),
+            "this part of a target region could not be read as C or C++",
+        )
+        .with_secondary(self.at(pragma), "in this region, which stays on the host")
+        .with_help("expand the macro or rewrite the statement in plain syntax");
+        self.diagnostics.push(diagnostic);
+        true
+    }
+
+    /// A macro call without `;` is a missing semicolon to the grammar, and fine.
+    fn is_after_call(&self, missing: Node<'_>) -> bool {
+        let before = &self.source[..usize::from(missing.range().start())];
+        before.trim_end().ends_with([')', '}'])
+    }
+
+    fn read_data_construct(&mut self, construct: ConstructId, function: FunctionId, kind: DataConstructKind) {
+        let unit = self.unit;
+        let mut maps = Vec::new();
+        for idx in self.constructs[construct].directives.clone() {
+            maps.extend(self.read_map_clauses(&unit.directives[idx].clauses));
+        }
+        self.data_constructs.alloc(DataConstruct { construct, kind, function, maps });
+    }
+
+    fn read_region(&mut self, construct: ConstructId, function: FunctionId) {
+        let unit = self.unit;
+        let directives = self.constructs[construct].directives.clone();
+        let Some(statement) = self.constructs[construct].statement else { return };
+        let mut maps = Vec::new();
+        let mut defaultmaps = Vec::new();
+        for idx in &directives {
+            maps.extend(self.read_map_clauses(&unit.directives[*idx].clauses));
+            for clause in &unit.directives[*idx].clauses {
+                if clause.name == ClauseName::Defaultmap {
+                    defaultmaps.extend(self.read_defaultmap(clause));
+                }
+            }
+        }
+        self.add_reduction_sections(construct, &mut maps);
+
+        let mut uses = Uses::default();
+        for item in &maps {
+            uses.add(item.root, Use { at: item.at, written: true, explicit: true });
+        }
+        for sharing in self.constructs[construct].sharing.clone() {
+            if matches!(sharing.attribute, SharingAttribute::Shared) {
+                continue;
+            }
+            let written = !matches!(sharing.attribute, SharingAttribute::Firstprivate);
+            uses.add(
+                CapturedObject::Variable(sharing.symbol),
+                Use { at: sharing.at, written, explicit: true },
+            );
+        }
+        let node = unit.tree.root().smallest_at(statement);
+        self.collect(node, statement, construct, &mut uses);
+        for idx in &directives {
+            for clause in &unit.directives[*idx].clauses {
+                if matches!(clause.name, ClauseName::Schedule | ClauseName::DistSchedule)
+                    && let Some(expression) = clause.expression()
+                {
+                    self.collect_text(expression, statement, construct, &mut uses);
+                }
+            }
+        }
+
+        let mut captures = Vec::new();
+        for (object, seen) in std::mem::take(&mut uses.objects) {
+            if let Some(capture) = self.capture(object, seen, construct, &maps, &defaultmaps) {
+                captures.push(capture);
+            }
+        }
+        uses.declarations.sort();
+        let local_declarations = uses
+            .declarations
+            .iter()
+            .map(|(start, end)| TextRange::new((*start).into(), (*end).into()))
+            .collect();
+        uses.member_uses.sort_by_key(|range| range.start());
+        uses.this_uses.sort_by_key(|range| range.start());
+        self.regions.alloc(Region {
+            construct,
+            function,
+            maps,
+            defaultmaps,
+            captures,
+            local_declarations,
+            member_uses: uses.member_uses,
+            this_uses: uses.this_uses,
+            calls: uses.calls,
+            device_globals: uses.globals.into_iter().collect(),
+        });
+    }
+
+    /// A reduction over a section maps that section.
+    fn add_reduction_sections(&mut self, construct: ConstructId, maps: &mut Vec<MapItem>) {
+        let unit = self.unit;
+        for idx in self.constructs[construct].directives.clone() {
+            if !unit.directives[idx].has(Leaf::Target) {
+                continue;
+            }
+            for clause in unit.directives[idx].clauses_named(ClauseName::Reduction) {
+                for item in clause.items() {
+                    let Some((root, root_ty, steps)) = self.read_item_path(&item.locator, item.range) else { continue };
+                    if !steps.is_empty() && !maps.iter().any(|map| map.root == root) {
+                        maps.push(MapItem {
+                            at: item.range,
+                            kind: MapKind::Tofrom,
+                            modifiers: MapModifiers::empty(),
+                            mapper: None,
+                            root,
+                            root_ty,
+                            steps,
+                        });
+                    }
+                }
+            }
+        }
+    }
+
+    fn read_defaultmap(
+        &mut self,
+        clause: &rex_syntax::omp::clause::Clause,
+    ) -> Option<(DefaultmapCategory, DefaultmapBehavior)> {
+        let inside = match &clause.argument {
+            Argument::List { modifiers, items } => {
+                let ranges = modifiers.iter().map(|modifier| modifier.range).chain(items.iter().map(|item| item.range));
+                ranges.map(|range| self.text(range)).collect::<Vec<_>>().join(" ")
+            }
+            Argument::Expression { modifiers, expression } => {
+                let ranges = modifiers.iter().map(|modifier| modifier.range).chain([*expression]);
+                ranges.map(|range| self.text(range)).collect::<Vec<_>>().join(" ")
+            }
+            Argument::Raw(range) => self.text(*range).to_string(),
+            Argument::None => return None,
+        };
+        let mut behavior = None;
+        let mut category = DefaultmapCategory::All;
+        for word in inside.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').filter(|word| !word.is_empty()) {
+            match word.to_ascii_lowercase().as_str() {
+                "alloc" | "storage" => behavior = Some(DefaultmapBehavior::Alloc),
+                "to" => behavior = Some(DefaultmapBehavior::To),
+                "from" => behavior = Some(DefaultmapBehavior::From),
+                "tofrom" => behavior = Some(DefaultmapBehavior::Tofrom),
+                "firstprivate" => behavior = Some(DefaultmapBehavior::Firstprivate),
+                "none" => behavior = Some(DefaultmapBehavior::None),
+                "default" => behavior = Some(DefaultmapBehavior::Default),
+                "present" => behavior = Some(DefaultmapBehavior::Present),
+                "scalar" => category = DefaultmapCategory::Scalar,
+                "aggregate" => category = DefaultmapCategory::Aggregate,
+                "pointer" => category = DefaultmapCategory::Pointer,
+                "all" => category = DefaultmapCategory::All,
+                other => {
+                    let text = other.to_string();
+                    self.report(Code::ClauseSyntax, clause.range, format!("`{text}` is neither a behaviour nor a category of `defaultmap`"));
+                    return None;
+                }
+            }
+        }
+        Some((category, behavior?))
+    }
+
+    /// Walks device code and records every name that comes from outside `statement`.
+    fn collect(&mut self, root: Node<'u>, statement: TextRange, construct: ConstructId, uses: &mut Uses) {
+        let unit = self.unit;
+        let nodes: Vec<Node<'u>> =
+            root.descendants().filter(|node| statement.contains_range(node.range())).collect();
+        for node in nodes {
+            match node.kind() {
+                Kind::Identifier => {
+                    let name = Name {
+                        text: node.text(),
+                        at: node.range(),
+                        written: self.is_written(node),
+                        called: is_callee(node),
+                    };
+                    if node.parent().is_some_and(|parent| parent.kind() == Kind::QualifiedIdentifier) {
+                        self.use_qualified(name, statement, uses);
+                    } else {
+                        self.use_name(name, statement, construct, uses, 0);
+                    }
+                }
+                Kind::TypeIdentifier => {
+                    let name = Name { text: node.text(), at: node.range(), written: false, called: false };
+                    self.use_name(name, statement, construct, uses, 0);
+                }
+                Kind::StructSpecifier | Kind::UnionSpecifier | Kind::ClassSpecifier | Kind::EnumSpecifier => {
+                    if let Some(tag) = node.field(Field::Name)
+                        && node.field(Field::Body).is_none()
+                    {
+                        let text = super::types::squeeze(node.text());
+                        self.use_tag(&text, tag.range(), statement, construct, uses);
+                    }
+                }
+                Kind::FieldIdentifier if is_callee(node) => {
+                    uses.calls.push(Call { name: node.text().into(), at: node.range() });
+                }
+                Kind::TemplateFunction => {
+                    if let Some(name) = node.field(Field::Name) {
+                        uses.calls.push(Call { name: name.text().into(), at: name.range() });
+                    }
+                }
+                Kind::This => {
+                    uses.this_uses.push(node.range());
+                    uses.add(CapturedObject::This, Use { at: node.range(), written: true, explicit: false });
+                }
+                _ => {}
+            }
+        }
+        // Pragmas inside are masked in the tree: their operands are read as text.
+        for directive in &unit.directives {
+            if statement.contains_range(directive.range) {
+                for clause in &directive.clauses {
+                    if let Some(expression) = clause.expression() {
+                        self.collect_text(expression, statement, construct, uses);
+                    }
+                    for item in clause.items() {
+                        if !matches!(clause.name, ClauseName::Private) {
+                            self.collect_text(item.range, statement, construct, uses);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn collect_text(&mut self, range: TextRange, statement: TextRange, construct: ConstructId, uses: &mut Uses) {
+        for at in lex::identifiers(self.source, range).collect::<Vec<_>>() {
+            let name = Name { text: self.text(at), at, written: true, called: false };
+            self.use_name(name, statement, construct, uses, 0);
+        }
+    }
+
+    /// `A::b`: never a local variable.
+    fn use_qualified(&mut self, name: Name<'_>, statement: TextRange, uses: &mut Uses) {
+        let file = TextRange::empty(name.at.start());
+        let root = self.scopes.root();
+        let found = self.scopes.scope(root).names.get(name.text).and_then(|symbols| symbols.last().copied());
+        match found {
+            Some(symbol) if self.symbols[symbol].kind == SymbolKind::Global => self.use_global(symbol, uses),
+            _ if name.called => uses.calls.push(Call { name: name.text.into(), at: name.at }),
+            _ => {}
+        }
+        let _ = (file, statement);
+    }
+
+    fn use_tag(&mut self, tag: &str, at: TextRange, statement: TextRange, construct: ConstructId, uses: &mut Uses) {
+        if let Some(symbol) = self.scopes.resolve(&self.symbols, tag, at) {
+            self.use_local_declaration(symbol, at, statement, construct, uses, 0);
+        }
+    }
+
+    fn use_name(&mut self, name: Name<'_>, statement: TextRange, construct: ConstructId, uses: &mut Uses, depth: u32) {
+        if depth > 64 {
+            return;
+        }
+        if depth == 0 && self.unit.macros.lookup_at(name.text, name.at.start()).is_some() {
+            for inner in self.unit.macros.names_used_by(name.text, name.at.start()) {
+                let inner = Name { text: &inner, at: name.at, written: true, called: true };
+                self.use_name(inner, statement, construct, uses, depth + 1);
+            }
+            if self.scopes.resolve(&self.symbols, name.text, name.at).is_none() {
+                return;
+            }
+        }
+        let Some(symbol) = self.scopes.resolve(&self.symbols, name.text, name.at) else {
+            if name.called {
+                uses.calls.push(Call { name: name.text.into(), at: name.at });
+            } else if let Some(symbol) = self.header_variable(name.text) {
+                let seen = Use { at: name.at, written: name.written, explicit: false };
+                uses.add(CapturedObject::Variable(symbol), seen);
+            }
+            return;
+        };
+        let declared_inside =
+            self.symbols[symbol].declared_at.is_some_and(|declared| statement.contains_range(declared));
+        if declared_inside {
+            return;
+        }
+        match self.symbols[symbol].kind {
+            SymbolKind::Function => uses.calls.push(Call { name: name.text.into(), at: name.at }),
+            SymbolKind::Global if self.global_storage(symbol).is_some() => self.use_global(symbol, uses),
+            SymbolKind::Field => {
+                if depth == 0 {
+                    uses.member_uses.push(name.at);
+                }
+                uses.add(CapturedObject::This, Use { at: name.at, written: true, explicit: false });
+            }
+            SymbolKind::Local if self.is_constant(symbol) && !uses.objects.contains_key(&CapturedObject::Variable(symbol)) => {
+                self.use_local_declaration(symbol, name.at, statement, construct, uses, depth);
+            }
+            SymbolKind::Enumerator | SymbolKind::Type => {
+                self.use_local_declaration(symbol, name.at, statement, construct, uses, depth);
+            }
+            kind if kind.is_variable() => {
+                if !self.is_private_inside(symbol, name.at, construct) {
+                    let seen = Use { at: name.at, written: name.written, explicit: false };
+                    uses.add(CapturedObject::Variable(symbol), seen);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// A type, enumerator or constant of the enclosing function: its declaration is copied, with what it needs.
+    fn use_local_declaration(
+        &mut self,
+        symbol: SymbolId,
+        _at: TextRange,
+        statement: TextRange,
+        construct: ConstructId,
+        uses: &mut Uses,
+        depth: u32,
+    ) {
+        let Some(declaration) = self.symbols[symbol].declaration else { return };
+        let Some(function) = self.innermost_function(self.constructs[construct].range) else { return };
+        let is_local = self.functions[function].body.contains_range(declaration);
+        if !is_local || statement.contains_range(declaration) {
+            return;
+        }
+        if !uses.declarations.insert((declaration.start().into(), declaration.end().into())) {
+            return;
+        }
+        for at in lex::identifiers(self.source, declaration).collect::<Vec<_>>() {
+            let text = self.text(at);
+            if let Some(inner) = self.scopes.resolve(&self.symbols, text, at)
+                && inner != symbol
+                && matches!(self.symbols[inner].kind, SymbolKind::Type | SymbolKind::Enumerator | SymbolKind::Local)
+            {
+                self.use_local_declaration(inner, at, statement, construct, uses, depth + 1);
+            }
+        }
+        let text = super::types::squeeze(self.text(declaration));
+        for keyword in ["struct ", "union ", "enum "] {
+            for (position, _) in text.match_indices(keyword) {
+                let tag: String = text[position + keyword.len()..]
+                    .chars()
+                    .take_while(|c| c.is_ascii_alphanumeric() || *c == '_')
+                    .collect();
+                let full = format!("{keyword}{tag}");
+                if let Some(inner) = self.scopes.resolve(&self.symbols, &full, declaration)
+                    && inner != symbol
+                {
+                    self.use_local_declaration(inner, declaration, statement, construct, uses, depth + 1);
+                }
+            }
+        }
+    }
+
+    fn use_global(&mut self, symbol: SymbolId, uses: &mut Uses) {
+        uses.globals.insert(symbol);
+    }
+
+    /// How a file-scope variable lives on the device without a map, if it does.
+    fn global_storage(&self, symbol: SymbolId) -> Option<DeviceStorage> {
+        if let Some(storage) = self.declare_target.get(&symbol) {
+            return Some(*storage);
+        }
+        let found = &self.symbols[symbol];
+        if self.is_constant(symbol) {
+            return Some(DeviceStorage::Constant);
+        }
+        // A table of constants.
+        let element = self.types.innermost_element(found.ty);
+        let constant_table = self.types.get(element).is_const
+            && matches!(self.types.get(self.types.desugar(found.ty)).kind, TypeKind::Array { .. })
+            && found.initializer.is_some_and(|initializer| {
+                self.is_constant_text(initializer, found.declared_at.unwrap_or(initializer))
+            });
+        constant_table.then_some(DeviceStorage::Constant)
+    }
+
+    /// Whether a construct inside the region gives each thread its own copy at this place.
+    fn is_private_inside(&self, symbol: SymbolId, at: TextRange, region: ConstructId) -> bool {
+        let whole = self.constructs[region].range;
+        self.constructs.iter().any(|(id, construct)| {
+            let inside = whole.contains_range(construct.range)
+                && construct.statement.is_some_and(|statement| statement.contains_range(at));
+            if !inside {
+                return false;
+            }
+            let listed = id != region
+                && construct.sharing.iter().any(|sharing| {
+                    sharing.symbol == symbol && sharing.attribute == SharingAttribute::Private
+                });
+            let name = &self.symbols[symbol].name;
+            let iterates = construct.nest.is_some_and(|nest| {
+                self.nests[nest].loops.iter().any(|canonical| {
+                    canonical.variable == *name && canonical.range.contains_range(at)
+                })
+            });
+            listed || iterates
+        })
+    }
+
+    /// Whether a use may change the variable: assigned, incremented, or its address passed on.
+    fn is_written(&self, node: Node<'u>) -> bool {
+        let mut current = node;
+        while let Some(parent) = current.parent() {
+            match parent.kind() {
+                Kind::ParenthesizedExpression => {}
+                Kind::FieldExpression if parent.field(Field::Argument) == Some(current) => {
+                    if self.source[usize::from(current.range().end())..].trim_start().starts_with("->") {
+                        return false;
+                    }
+                }
+                Kind::SubscriptExpression if parent.field(Field::Argument) == Some(current) => {}
+                Kind::AssignmentExpression => return parent.field(Field::Left) == Some(current),
+                Kind::UpdateExpression => return true,
+                Kind::PointerExpression => {
+                    return parent.field(Field::Operator).is_some_and(|operator| operator.text() == "&");
+                }
+                Kind::ArgumentList | Kind::InitializerList => {
+                    return self.unit.language == rex_syntax::source::Language::Cxx;
+                }
+                Kind::InitDeclarator => {
+                    return parent
+                        .field(Field::Declarator)
+                        .is_some_and(|declarator| declarator.kind() == Kind::ReferenceDeclarator);
+                }
+                Kind::CallExpression => return parent.field(Field::Function) == Some(current) && current != node,
+                _ => return false,
+            }
+            current = parent;
+        }
+        false
+    }
+
+    fn capture(
+        &mut self,
+        object: CapturedObject,
+        seen: Use,
+        construct: ConstructId,
+        maps: &[MapItem],
+        defaultmaps: &[(DefaultmapCategory, DefaultmapBehavior)],
+    ) -> Option<Capture> {
+        let ty = match object {
+            CapturedObject::Variable(symbol) => self.symbols[symbol].ty,
+            CapturedObject::This => {
+                let class = self.this_type(self.constructs[construct].range)?;
+                self.types.plain(TypeKind::Pointer(class))
+            }
+        };
+        let transport = self.transport(object, ty, construct, maps, defaultmaps);
+        let Some(transport) = transport else {
+            self.report_untyped(object, ty, seen.at);
+            return None;
+        };
+        Some(Capture {
+            object,
+            ty,
+            transport,
+            is_implicit: !seen.explicit,
+            may_be_written: seen.written,
+            at: seen.at,
+        })
+    }
+
+    fn transport(
+        &mut self,
+        object: CapturedObject,
+        ty: TypeId,
+        construct: ConstructId,
+        maps: &[MapItem],
+        defaultmaps: &[(DefaultmapCategory, DefaultmapBehavior)],
+    ) -> Option<Transport> {
+        let category = self.types.category(ty);
+        let mine: Vec<&MapItem> = maps.iter().filter(|item| item.root == object).collect();
+        if mine.iter().any(|item| item.kind == MapKind::IsDevicePtr) {
+            let is_array = matches!(self.types.get(self.types.object_type(ty)).kind, TypeKind::Array { .. });
+            return Some(if is_array { Transport::DeviceAddress } else { Transport::DevicePointer });
+        }
+        if mine.iter().any(|item| item.kind == MapKind::HasDeviceAddr) {
+            return Some(Transport::DeviceAddress);
+        }
+        if object == CapturedObject::This {
+            return Some(Transport::Pointee);
+        }
+        if !mine.is_empty() {
+            let whole = mine.iter().any(|item| item.steps.is_empty());
+            return match category {
+                Category::Pointer if whole => Some(Transport::Storage),
+                Category::Pointer => Some(Transport::Pointee),
+                Category::Unknown if whole => Some(Transport::Storage),
+                Category::Unknown | Category::Function => None,
+                _ => Some(Transport::Storage),
+            };
+        }
+        let CapturedObject::Variable(symbol) = object else { return None };
+        if let Some(transport) = self.listed_transport(symbol, category, construct) {
+            return Some(transport);
+        }
+        self.implicit_transport(category, defaultmaps)
+    }
+
+    /// What the data-sharing clauses of the region's own construct say.
+    fn listed_transport(&self, symbol: SymbolId, category: Category, construct: ConstructId) -> Option<Transport> {
+        let construct = &self.constructs[construct];
+        // A clause of a nested directive that was merged applies inside the target region only.
+        let target = self.unit.directives[construct.directives[0]].range;
+        let mut result = None;
+        for sharing in construct.sharing.iter().filter(|sharing| sharing.symbol == symbol) {
+            let on_target = target.contains_range(sharing.at);
+            let found = match (&sharing.attribute, on_target) {
+                (SharingAttribute::Private, true) => Transport::Private,
+                (SharingAttribute::Firstprivate, true) => match category {
+                    Category::Scalar | Category::Pointer | Category::Dependent => Transport::Literal,
+                    _ => Transport::Copy,
+                },
+                (
+                    SharingAttribute::Reduction { .. } | SharingAttribute::Lastprivate | SharingAttribute::Linear(_),
+                    true,
+                ) => match category {
+                    Category::Pointer => Transport::Pointee,
+                    _ => Transport::Storage,
+                },
+                (SharingAttribute::Private, false) => Transport::Private,
+                (SharingAttribute::Shared, _) | (_, false) => continue,
+            };
+            // `firstprivate` and `lastprivate` together: the storage is needed.
+            if result != Some(Transport::Storage) {
+                result = Some(found);
+            }
+        }
+        result
+    }
+
+    fn implicit_transport(
+        &self,
+        category: Category,
+        defaultmaps: &[(DefaultmapCategory, DefaultmapBehavior)],
+    ) -> Option<Transport> {
+        let wanted = match category {
+            Category::Scalar | Category::WideScalar | Category::Dependent => DefaultmapCategory::Scalar,
+            Category::Aggregate => DefaultmapCategory::Aggregate,
+            Category::Pointer => DefaultmapCategory::Pointer,
+            Category::Function | Category::Unknown => return None,
+        };
+        let behavior = defaultmap_behavior(defaultmaps, wanted);
+        let by_value = match category {
+            Category::Scalar | Category::Pointer | Category::Dependent => Transport::Literal,
+            _ => Transport::Copy,
+        };
+        Some(match behavior {
+            DefaultmapBehavior::Firstprivate => by_value,
+            DefaultmapBehavior::Default | DefaultmapBehavior::None => match category {
+                Category::Aggregate => Transport::Storage,
+                Category::Pointer => Transport::Pointee,
+                _ => by_value,
+            },
+            DefaultmapBehavior::Alloc
+            | DefaultmapBehavior::To
+            | DefaultmapBehavior::From
+            | DefaultmapBehavior::Tofrom
+            | DefaultmapBehavior::Present => Transport::Storage,
+        })
+    }
+
+    fn report_untyped(&mut self, object: CapturedObject, ty: TypeId, at: TextRange) {
+        let name = match object {
+            CapturedObject::Variable(symbol) => self.symbols[symbol].name.clone(),
+            CapturedObject::This => SmolStr::new_static("this"),
+        };
+        let spelled = self.types.spell(ty);
+        let mut diagnostic =
+            Diagnostic::new(Code::UnknownType, self.at(at), format!("the type of `{name}` is not known"))
+                .with_note(format!("it is declared as `{spelled}`"))
+                .with_help(format!("declare `{name}` with a type that is written out in this file"));
+        if let CapturedObject::Variable(symbol) = object
+            && let Some(declared) = self.symbols[symbol].declared_at
+        {
+            diagnostic = diagnostic.with_secondary(self.at(declared), "declared here");
+        }
+        self.diagnostics.push(diagnostic);
+    }
+
+    /// Calls and file-scope variables of every function, for the device closure.
+    fn read_functions(&mut self) {
+        let unit = self.unit;
+        if self.regions.is_empty() {
+            return;
+        }
+        let ids: Vec<FunctionId> = self.functions.iter().map(|(id, _)| id).collect();
+        for id in ids {
+            let body = self.functions[id].range;
+            let node = unit.tree.root().smallest_at(self.functions[id].body);
+            let mut calls = Vec::new();
+            let mut globals: IndexSet<SymbolId> = IndexSet::new();
+            let names: Vec<Node<'u>> = node
+                .descendants()
+                .filter(|inner| matches!(inner.kind(), Kind::Identifier | Kind::FieldIdentifier))
+                .collect();
+            for name in names {
+                if name.kind() == Kind::FieldIdentifier {
+                    if is_callee(name) {
+                        calls.push(Call { name: name.text().into(), at: name.range() });
+                    }
+                    continue;
+                }
+                self.function_name_use(name.text(), name.range(), is_callee(name), body, &mut calls, &mut globals, 0);
+            }
+            self.functions[id].calls = calls;
+            self.functions[id].globals = globals.into_iter().collect();
+        }
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "one recursive step over a macro's names; a struct would only rename them")]
+    fn function_name_use(
+        &self,
+        text: &str,
+        at: TextRange,
+        called: bool,
+        body: TextRange,
+        calls: &mut Vec<Call>,
+        globals: &mut IndexSet<SymbolId>,
+        depth: u32,
+    ) {
+        if depth == 0 && self.unit.macros.lookup_at(text, at.start()).is_some() {
+            for inner in self.unit.macros.names_used_by(text, at.start()) {
+                self.function_name_use(&inner, at, true, body, calls, globals, 1);
+            }
+        }
+        match self.scopes.resolve(&self.symbols, text, at) {
+            Some(symbol) => match self.symbols[symbol].kind {
+                SymbolKind::Function => calls.push(Call { name: text.into(), at }),
+                SymbolKind::Global => {
+                    globals.insert(symbol);
+                }
+                _ => {}
+            },
+            None if called && depth == 0 => calls.push(Call { name: last_component(text).into(), at }),
+            None => {}
+        }
+    }
+}
+
+impl Uses {
+    fn add(&mut self, object: CapturedObject, seen: Use) {
+        let entry = self.objects.entry(object).or_insert(seen);
+        entry.written |= seen.written;
+        entry.explicit |= seen.explicit;
+    }
+}
+
+/// The behaviour that applies to a category; a clause for the category wins over one for all.
+pub fn defaultmap_behavior(
+    defaultmaps: &[(DefaultmapCategory, DefaultmapBehavior)],
+    wanted: DefaultmapCategory,
+) -> DefaultmapBehavior {
+    let find = |category| defaultmaps.iter().find(|(listed, _)| *listed == category).map(|(_, behavior)| *behavior);
+    find(wanted).or_else(|| find(DefaultmapCategory::All)).unwrap_or(DefaultmapBehavior::Default)
+}
+
+fn is_callee(node: Node<'_>) -> bool {
+    let mut current = node;
+    while let Some(parent) = current.parent() {
+        match parent.kind() {
+            Kind::CallExpression => return parent.field(Field::Function) == Some(current),
+            Kind::QualifiedIdentifier | Kind::TemplateFunction | Kind::TemplateMethod => current = parent,
+            Kind::FieldExpression if parent.field(Field::Field) == Some(current) => current = parent,
+            _ => return false,
+        }
+    }
+    false
+}
+
+fn is_device_leaf(leaf: Leaf) -> bool {
+    matches!(
+        leaf,
+        Leaf::Target | Leaf::TargetData | Leaf::TargetEnterData | Leaf::TargetExitData | Leaf::TargetUpdate
+    )
+}

@@ -1,0 +1,365 @@
+//! Constructs: directives with their statements, merged where nothing stands between them.
+
+use rex_syntax::TextRange;
+use rex_syntax::cst::Node;
+use rex_syntax::kind::Kind;
+use rex_syntax::diag::{Code, Diagnostic};
+use rex_syntax::lex;
+use rex_syntax::omp::clause::{Clause, ClauseName, Locator};
+use rex_syntax::omp::directive::{Association, Leaf};
+use smol_str::SmolStr;
+
+use super::Builder;
+use crate::item::{DeviceStorage, ItemKind};
+use crate::program::{DeclaredReduction, ReductionInitializer};
+use crate::region::{Construct, ConstructId, DataSharing, ReductionOperation, SharingAttribute};
+use crate::symbol::{SymbolId, SymbolKind};
+
+impl<'u> Builder<'u> {
+    /// `declare target`, `declare reduction`.
+    pub(super) fn read_declarative_directives(&mut self) {
+        let unit = self.unit;
+        let mut open: Vec<TextRange> = Vec::new();
+        for directive in &unit.directives {
+            match directive.first() {
+                Some(Leaf::DeclareTarget) => {
+                    let lists = directive.clauses.iter().any(|clause| !clause.items().is_empty());
+                    if let Some(argument) = directive.argument {
+                        self.declare_target_names(argument, DeviceStorage::Enter);
+                    } else if !lists {
+                        open.push(directive.range);
+                    }
+                    for clause in &directive.clauses {
+                        let storage = match clause.name {
+                            ClauseName::Link => DeviceStorage::Link,
+                            ClauseName::To | ClauseName::Enter => DeviceStorage::Enter,
+                            _ => continue,
+                        };
+                        for item in clause.items() {
+                            self.declare_target_names(item.range, storage);
+                        }
+                    }
+                }
+                Some(Leaf::BeginDeclareTarget) => open.push(directive.range),
+                Some(Leaf::EndDeclareTarget) => {
+                    if let Some(begin) = open.pop() {
+                        self.declare_target_range(TextRange::new(begin.end(), directive.range.start()));
+                    }
+                }
+                Some(Leaf::DeclareReduction) => {
+                    if let Some(argument) = directive.argument {
+                        let initializer = directive.clause(ClauseName::Initializer);
+                        self.read_declared_reduction(argument, initializer);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn declare_target_names(&mut self, list: TextRange, storage: DeviceStorage) {
+        for name in lex::identifiers(self.source, list).collect::<Vec<_>>() {
+            if let Some(symbol) = self.scopes.resolve(&self.symbols, self.text(name), name)
+                && self.symbols[symbol].kind.is_variable()
+            {
+                self.declare_target.insert(symbol, storage);
+            }
+        }
+    }
+
+    fn declare_target_range(&mut self, range: TextRange) {
+        fn variables(items: &[crate::item::Item], range: TextRange, found: &mut Vec<SymbolId>) {
+            for item in items {
+                match &item.kind {
+                    ItemKind::Variables(symbols) if range.contains_range(item.range) => found.extend(symbols),
+                    ItemKind::Block { items, .. } => variables(items, range, found),
+                    _ => {}
+                }
+            }
+        }
+        let mut found = Vec::new();
+        variables(&self.items, range, &mut found);
+        for symbol in found {
+            self.declare_target.insert(symbol, DeviceStorage::Enter);
+        }
+    }
+
+    /// `name : type, type : combiner`
+    fn read_declared_reduction(&mut self, argument: TextRange, initializer: Option<&Clause>) {
+        let parts = split_top_level(self.text(argument), ':');
+        let [name, types, combiner] = parts.as_slice() else { return };
+        let place = |(start, end): (usize, usize)| sub_range(argument, start, end);
+        let types_text = self.text(place(*types));
+        let mut read = Vec::new();
+        for (start, end) in split_top_level(types_text, ',') {
+            let text = types_text[start..end].trim();
+            let ty = self.named_or_builtin_type(text, argument);
+            read.push(ty);
+        }
+        let initializer = initializer.and_then(|clause| {
+            let whole = match &clause.argument {
+                rex_syntax::omp::clause::Argument::Raw(range) => *range,
+                _ => return None,
+            };
+            let text = self.text(whole);
+            let trimmed = text.trim_start();
+            let lead = text.len() - trimmed.len();
+            Some(match trimmed.strip_prefix("omp_priv") {
+                Some(rest) if rest.trim_start().starts_with('=') => {
+                    let value = text.find('=').map_or(0, |at| at + 1);
+                    ReductionInitializer::Value(sub_range(whole, value, text.len()))
+                }
+                Some(rest) if rest.trim_start().starts_with(['(', '{']) => {
+                    ReductionInitializer::Value(sub_range(whole, lead + "omp_priv".len(), text.len()))
+                }
+                _ => ReductionInitializer::Call(whole),
+            })
+        });
+        self.declared_reductions.push(DeclaredReduction {
+            name: self.text(place(*name)).trim().into(),
+            types: read,
+            combiner: place(*combiner),
+            initializer,
+        });
+    }
+
+    fn named_or_builtin_type(&mut self, text: &str, at: TextRange) -> crate::ty::TypeId {
+        let declaration = format!("{text} rex_type;");
+        let tree = rex_syntax::cst::parse_fragment(&declaration, self.unit.language);
+        self.fragment_depth += 1;
+        let ty = tree
+            .root()
+            .descendants()
+            .find(|node| node.kind() == Kind::Declaration)
+            .map(|node| self.base_type(node, at));
+        self.fragment_depth -= 1;
+        ty.unwrap_or_else(|| self.types.named(text, crate::ty::Meaning::Unknown))
+    }
+
+    /// Every executable directive of the unit, as constructs.
+    pub(super) fn read_constructs(&mut self) {
+        let unit = self.unit;
+        let mut merged = vec![false; unit.directives.len()];
+        for first in 0..unit.directives.len() {
+            let directive = &unit.directives[first];
+            if merged[first] || directive.leaves.is_empty() || directive.association() == Association::Declarative {
+                continue;
+            }
+            let mut directives = vec![first];
+            let mut statement = unit.statement_of(first);
+            while let Some(next) = statement.and_then(|node| self.mergeable(*directives.last().unwrap_or(&first), node)) {
+                merged[next] = true;
+                directives.push(next);
+                statement = unit.statement_of(next);
+            }
+            if directive.association() == Association::Statement && statement.is_none() {
+                let diagnostic = Diagnostic::new(
+                    Code::MissingStatement,
+                    self.at(directive.range),
+                    format!("`{}` must be followed by a statement", directive.name()),
+                );
+                self.diagnostics.push(diagnostic);
+                continue;
+            }
+            self.add_construct(&directives, statement);
+        }
+    }
+
+    /// The directive that a statement consists of, if it may be merged with the one before it.
+    fn mergeable(&self, outer: usize, statement: Node<'u>) -> Option<usize> {
+        let mut node = statement;
+        while node.kind() == Kind::CompoundStatement {
+            let mut statements = node.children().filter(|child| child.kind() != Kind::Comment);
+            node = statements.next()?;
+            if statements.next().is_some() {
+                return None;
+            }
+        }
+        let inner = self.unit.directive_of(node)?;
+        let before = *self.unit.directives[outer].leaves.last()?;
+        let after = self.unit.directives[inner].first()?;
+        let joins = matches!(
+            (before, after),
+            (Leaf::Target, Leaf::Teams | Leaf::Parallel | Leaf::Simd | Leaf::Loop)
+                | (Leaf::Teams, Leaf::Distribute | Leaf::Loop)
+                | (Leaf::Parallel, Leaf::For | Leaf::Loop)
+        );
+        joins.then_some(inner)
+    }
+
+    fn add_construct(&mut self, directives: &[usize], statement: Option<Node<'u>>) {
+        let unit = self.unit;
+        let Some(&first) = directives.first() else { return };
+        let pragma = unit.directives[first].range;
+        let range = statement.map_or(pragma, |statement| pragma.cover(statement.range()));
+        let leaves: Vec<Leaf> =
+            directives.iter().flat_map(|idx| unit.directives[*idx].leaves.iter().copied()).collect();
+        let loop_associated = leaves.last().is_some_and(|leaf| {
+            matches!(leaf, Leaf::Distribute | Leaf::For | Leaf::Simd | Leaf::Loop | Leaf::Taskloop)
+        });
+        let mut sharing = Vec::new();
+        let mut depth = 1usize;
+        for idx in directives {
+            for clause in &unit.directives[*idx].clauses {
+                self.read_sharing(clause, &mut sharing);
+                if clause.name == ClauseName::Collapse
+                    && let Some(expression) = clause.expression()
+                {
+                    match self.constant_value(expression, 0) {
+                        Some(value) if value >= 1 => depth = depth.max(usize::try_from(value).unwrap_or(1)),
+                        _ => {
+                            self.report(Code::ClauseSyntax, expression, "`collapse` needs a positive constant");
+                        }
+                    }
+                }
+            }
+        }
+        let nest = match (loop_associated, statement) {
+            (true, Some(statement)) => {
+                let quiet = !self.is_device_loop(&leaves, range);
+                let before = self.diagnostics.clone();
+                let nest = self.read_nest(statement, depth, pragma);
+                if quiet {
+                    // A loop of host OpenMP is the host compiler's business.
+                    self.diagnostics = before;
+                }
+                nest.map(|nest| self.nests.alloc(nest))
+            }
+            _ => None,
+        };
+        let parent = self.innermost_construct(range);
+        let id = self.constructs.alloc(Construct {
+            directives: directives.to_vec(),
+            leaves,
+            range,
+            statement: statement.map(|statement| statement.range()),
+            nest,
+            sharing,
+            parent,
+            children: Vec::new(),
+        });
+        if let Some(parent) = parent {
+            self.constructs[parent].children.push(id);
+        }
+    }
+
+    fn is_device_loop(&self, leaves: &[Leaf], range: TextRange) -> bool {
+        leaves.first() == Some(&Leaf::Target) || self.enclosing_target(range)
+    }
+
+    fn enclosing_target(&self, range: TextRange) -> bool {
+        self.constructs.iter().any(|(_, construct)| {
+            construct.leaves.first() == Some(&Leaf::Target)
+                && construct.statement.is_some_and(|statement| statement.contains_range(range))
+        })
+    }
+
+    fn innermost_construct(&self, range: TextRange) -> Option<ConstructId> {
+        self.constructs
+            .iter()
+            .filter(|(_, construct)| construct.statement.is_some_and(|statement| statement.contains_range(range)))
+            .min_by_key(|(_, construct)| construct.range.len())
+            .map(|(id, _)| id)
+    }
+
+    fn read_sharing(&mut self, clause: &Clause, sharing: &mut Vec<DataSharing>) {
+        let make: Box<dyn Fn(bool) -> SharingAttribute> = match clause.name {
+            ClauseName::Private => Box::new(|_| SharingAttribute::Private),
+            ClauseName::Firstprivate => Box::new(|_| SharingAttribute::Firstprivate),
+            ClauseName::Lastprivate => Box::new(|_| SharingAttribute::Lastprivate),
+            ClauseName::Shared => Box::new(|_| SharingAttribute::Shared),
+            ClauseName::Linear => Box::new(|_| SharingAttribute::Linear(None)),
+            ClauseName::Reduction | ClauseName::InReduction | ClauseName::TaskReduction => {
+                let Some(operation) = self.reduction_operation(clause) else { return };
+                Box::new(move |is_section| SharingAttribute::Reduction { operation: operation.clone(), is_section })
+            }
+            _ => return,
+        };
+        for item in clause.items() {
+            let (root, is_section) = match &item.locator {
+                Locator::Path(path) => (path.root, !path.steps.is_empty()),
+                Locator::Expression(range) => (*range, false),
+            };
+            match self.scopes.resolve(&self.symbols, self.text(root), root) {
+                Some(symbol)
+                    if self.symbols[symbol].kind.is_variable() || self.symbols[symbol].kind == SymbolKind::Field =>
+                {
+                    sharing.push(DataSharing { symbol, attribute: make(is_section), at: item.range });
+                }
+                _ => match self.header_variable(self.text(root)) {
+                    Some(symbol) => {
+                        sharing.push(DataSharing { symbol, attribute: make(is_section), at: item.range });
+                    }
+                    None => {
+                        let name = self.text(item.range).to_string();
+                        self.report(
+                            Code::MapOfUnknownVariable,
+                            item.range,
+                            format!("`{name}` is not a variable that is visible here"),
+                        );
+                    }
+                },
+            }
+        }
+    }
+
+    fn reduction_operation(&mut self, clause: &Clause) -> Option<ReductionOperation> {
+        let word = clause
+            .modifiers()
+            .iter()
+            .map(|modifier| self.text(modifier.word))
+            .rfind(|word| !matches!(*word, "default" | "inscan" | "task" | "private" | "original"))?;
+        Some(match word {
+            "+" | "-" => ReductionOperation::Add,
+            "*" => ReductionOperation::Multiply,
+            "min" => ReductionOperation::Min,
+            "max" => ReductionOperation::Max,
+            "&" | "bitand" => ReductionOperation::BitAnd,
+            "|" | "bitor" => ReductionOperation::BitOr,
+            "^" | "xor" => ReductionOperation::BitXor,
+            "&&" | "and" => ReductionOperation::LogicalAnd,
+            "||" | "or" => ReductionOperation::LogicalOr,
+            name => {
+                if !self.declared_reductions.iter().any(|declared| declared.name == name) {
+                    let text = name.to_string();
+                    self.report(
+                        Code::ReductionOperand,
+                        clause.range,
+                        format!("`{text}` is neither a reduction operator nor declared by `declare reduction`"),
+                    );
+                    return None;
+                }
+                ReductionOperation::Declared(SmolStr::from(name))
+            }
+        })
+    }
+}
+
+/// Ranges of the parts of `text` between separators outside parentheses, brackets and braces. `::` is no `:`.
+pub(super) fn split_top_level(text: &str, separator: char) -> Vec<(usize, usize)> {
+    let bytes = text.as_bytes();
+    let mut parts = Vec::new();
+    let mut depth = 0i32;
+    let mut start = 0;
+    let mut idx = 0;
+    while idx < bytes.len() {
+        match bytes[idx] {
+            b'(' | b'[' | b'{' => depth += 1,
+            b')' | b']' | b'}' => depth -= 1,
+            b':' if separator == ':' && bytes.get(idx + 1) == Some(&b':') => idx += 1,
+            byte if depth == 0 && char::from(byte) == separator => {
+                parts.push((start, idx));
+                start = idx + 1;
+            }
+            _ => {}
+        }
+        idx += 1;
+    }
+    parts.push((start, bytes.len()));
+    parts
+}
+
+fn sub_range(whole: TextRange, start: usize, end: usize) -> TextRange {
+    let at = |offset: usize| whole.start() + rex_syntax::TextSize::try_from(offset).unwrap_or_default();
+    TextRange::new(at(start), at(end).min(whole.end()))
+}

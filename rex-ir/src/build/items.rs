@@ -1,0 +1,168 @@
+//! File-scope items in source order.
+
+use rex_syntax::TextRange;
+use rex_syntax::cst::Node;
+use rex_syntax::kind::{Field, Kind};
+use rustc_hash::FxHashMap;
+
+use super::Builder;
+use super::scopes::last_component;
+use super::types::declared_name;
+use crate::item::{FunctionId, Item, ItemKind};
+use crate::symbol::{SymbolId, SymbolKind};
+
+impl<'u> Builder<'u> {
+    /// Classifies everything of file scope, preprocessor lines included.
+    pub(super) fn read_items(&mut self) {
+        let functions: FxHashMap<TextRange, FunctionId> =
+            self.functions.iter().map(|(id, function)| (function.range, id)).collect();
+        let unit = self.unit;
+        let root = unit.tree.root();
+        let mut items = self.items_of(root, &functions);
+        items.extend(self.preprocessor_items());
+        nest_by_position(&mut items);
+        self.items = items;
+    }
+
+    fn items_of(&self, parent: Node<'u>, functions: &FxHashMap<TextRange, FunctionId>) -> Vec<Item> {
+        let mut items = Vec::new();
+        for node in parent.children() {
+            let range = node.range();
+            let kind = match node.kind() {
+                Kind::Comment => continue,
+                Kind::FunctionDefinition => match functions.get(&range) {
+                    Some(function) => ItemKind::Function(*function),
+                    None => ItemKind::Other,
+                },
+                Kind::TemplateDeclaration => self.template_item(node, functions),
+                Kind::Declaration => self.declaration_item(node),
+                Kind::TypeDefinition
+                | Kind::AliasDeclaration
+                | Kind::StructSpecifier
+                | Kind::UnionSpecifier
+                | Kind::ClassSpecifier
+                | Kind::EnumSpecifier
+                | Kind::UsingDeclaration
+                | Kind::NamespaceAliasDefinition
+                | Kind::StaticAssertDeclaration
+                | Kind::TemplateInstantiation
+                | Kind::ConceptDefinition => ItemKind::Type,
+                Kind::NamespaceDefinition | Kind::LinkageSpecification => match node.field(Field::Body) {
+                    Some(body) if matches!(body.kind(), Kind::DeclarationList) => ItemKind::Block {
+                        open: TextRange::new(range.start(), body.range().start() + rex_syntax::TextSize::of('{')),
+                        items: self.items_of(body, functions),
+                    },
+                    Some(body) => match functions.get(&body.range()) {
+                        Some(function) => ItemKind::Function(*function),
+                        None => self.declaration_item(body),
+                    },
+                    None => ItemKind::Other,
+                },
+                _ => ItemKind::Other,
+            };
+            items.push(Item { range: self.with_semicolon(range), kind });
+        }
+        items
+    }
+
+    fn template_item(&self, node: Node<'u>, functions: &FxHashMap<TextRange, FunctionId>) -> ItemKind {
+        if let Some(function) = functions.get(&node.range()) {
+            return ItemKind::Function(*function);
+        }
+        let declares_function = node.children().any(|child| {
+            child.kind() == Kind::Declaration
+                && child.fields(Field::Declarator).iter().any(|declarator| {
+                    declarator.descendants().any(|inner| inner.kind() == Kind::FunctionDeclarator)
+                })
+        });
+        if declares_function { ItemKind::Prototype("".into()) } else { ItemKind::Type }
+    }
+
+    fn declaration_item(&self, node: Node<'u>) -> ItemKind {
+        let mut variables: Vec<SymbolId> = Vec::new();
+        let mut prototype = None;
+        for declarator in node.fields(Field::Declarator) {
+            let Some(name) = declared_name(declarator) else { continue };
+            let Some(symbol) = self.symbol_declared_at(name.range(), last_component(name.text())) else { continue };
+            match self.symbols[symbol].kind {
+                SymbolKind::Function => prototype = Some(self.symbols[symbol].name.clone()),
+                _ => variables.push(symbol),
+            }
+        }
+        match (variables.is_empty(), prototype) {
+            (true, Some(name)) => ItemKind::Prototype(name),
+            (true, None) => ItemKind::Type,
+            (false, _) => ItemKind::Variables(variables),
+        }
+    }
+
+    fn symbol_declared_at(&self, range: TextRange, name: &str) -> Option<SymbolId> {
+        let scope = self.scopes.scope(self.scopes.innermost(range));
+        scope.names.get(name)?.iter().copied().find(|id| self.symbols[*id].declared_at == Some(range))
+    }
+
+    /// Class definitions end before their `;` in the tree.
+    fn with_semicolon(&self, range: TextRange) -> TextRange {
+        let rest = &self.source[usize::from(range.end())..];
+        let blanks = rest.len() - rest.trim_start_matches([' ', '\t']).len();
+        if rest[blanks..].starts_with(';') && !self.text(range).ends_with(';') {
+            let end = usize::from(range.end()) + blanks + 1;
+            TextRange::new(range.start(), rex_syntax::TextSize::try_from(end).unwrap_or(range.end()))
+        } else {
+            range
+        }
+    }
+
+    fn preprocessor_items(&self) -> Vec<Item> {
+        let inactive = &self.unit.inactive;
+        rex_syntax::pragma::directives(self.source)
+            .into_iter()
+            .filter(|directive| !inactive.iter().any(|arm| arm.contains_range(directive.range)))
+            .filter_map(|directive| {
+                let kind = match directive.name(self.source) {
+                    "include" | "include_next" | "import" => ItemKind::Include,
+                    "define" | "undef" => ItemKind::Macro,
+                    "pragma" if !self.is_omp_pragma(directive.range) => ItemKind::OtherDirective,
+                    _ => return None,
+                };
+                Some(Item { range: directive.range, kind })
+            })
+            .collect()
+    }
+
+    fn is_omp_pragma(&self, range: TextRange) -> bool {
+        self.unit.directives.iter().any(|directive| directive.range.intersect(range).is_some_and(|both| !both.is_empty()))
+            || self.text(range).split_whitespace().any(|word| word == "omp")
+    }
+}
+
+/// Sorts items by position and moves those inside a block into it; items inside functions and types stay part of their text.
+fn nest_by_position(items: &mut Vec<Item>) {
+    items.sort_by_key(|item| (item.range.start(), std::cmp::Reverse(item.range.end())));
+    let mut sorted: Vec<Item> = Vec::new();
+    for item in items.drain(..) {
+        if let Some(Item { range, kind }) = sorted.last_mut()
+            && range.contains_range(item.range)
+        {
+            match kind {
+                ItemKind::Block { items, .. } => {
+                    items.push(item);
+                    continue;
+                }
+                // Macros defined inside a host function may be used by its regions: they stay visible.
+                ItemKind::Function(_) if matches!(item.kind, ItemKind::Macro | ItemKind::Include) => {
+                    sorted.push(item);
+                    continue;
+                }
+                _ => continue,
+            }
+        }
+        sorted.push(item);
+    }
+    for item in &mut sorted {
+        if let ItemKind::Block { items, .. } = &mut item.kind {
+            nest_by_position(items);
+        }
+    }
+    *items = sorted;
+}

@@ -1,0 +1,249 @@
+//! Canonical loop nests.
+
+use rex_syntax::TextRange;
+use rex_syntax::cst::Node;
+use rex_syntax::kind::{Field, Kind};
+use rex_syntax::diag::{Code, Diagnostic};
+
+use super::Builder;
+use super::types::declared_name;
+use crate::region::{CanonicalLoop, LoopNest, LoopStep, Relation};
+use crate::ty::{Meaning, TypeKind};
+
+/// Why a statement is not a canonical loop.
+struct NotCanonical {
+    at: TextRange,
+    why: &'static str,
+}
+
+impl<'u> Builder<'u> {
+    /// Reads `depth` perfectly nested loops; reports the first thing that is not canonical.
+    pub(super) fn read_nest(&mut self, statement: Node<'u>, depth: usize, pragma: TextRange) -> Option<LoopNest> {
+        let mut loops = Vec::new();
+        let mut current = statement;
+        loop {
+            let Some(node) = self.only_loop(current) else {
+                let what = if loops.is_empty() { "must be followed by a `for` loop" } else { "needs more nested `for` loops" };
+                let diagnostic = Diagnostic::new(
+                    Code::NotCanonicalLoop,
+                    self.at(first_line(self.source, current.range())),
+                    format!("the directive {what}"),
+                )
+                .with_secondary(self.at(pragma), "for this directive")
+                .with_note("`collapse(n)` applies to n loops, each the only statement of the one around it");
+                self.diagnostics.push(diagnostic);
+                return None;
+            };
+            match self.canonical_loop(node) {
+                Ok(canonical) => loops.push(canonical),
+                Err(NotCanonical { at, why }) => {
+                    let diagnostic = Diagnostic::new(Code::NotCanonicalLoop, self.at(at), "this loop is not in canonical form")
+                        .with_label(why)
+                        .with_secondary(self.at(pragma), "for this directive")
+                        .with_help("write `for (T i = first; i < bound; i += step)` with a bound and step that do not change");
+                    self.diagnostics.push(diagnostic);
+                    return None;
+                }
+            }
+            let body = node.field(Field::Body)?;
+            if loops.len() == depth {
+                return Some(LoopNest { loops, body: body.range() });
+            }
+            current = body;
+        }
+    }
+
+    /// The `for` statement that is the only statement here, braces and loop transformation hints aside.
+    fn only_loop(&self, node: Node<'u>) -> Option<Node<'u>> {
+        let mut current = node;
+        loop {
+            match current.kind() {
+                Kind::ForStatement => return Some(current),
+                Kind::CompoundStatement => {
+                    let mut statements =
+                        current.children().filter(|child| child.kind() != Kind::Comment);
+                    let first = statements.next()?;
+                    if statements.next().is_some() {
+                        return None;
+                    }
+                    current = first;
+                }
+                Kind::WhileStatement => {
+                    let directive = self.unit.directive_of(current)?;
+                    use rex_syntax::omp::directive::Leaf;
+                    let is_hint = matches!(
+                        self.unit.directives[directive].first(),
+                        Some(Leaf::Unroll | Leaf::Tile | Leaf::Simd)
+                    );
+                    if !is_hint {
+                        return None;
+                    }
+                    current = self.unit.statement_of(directive)?;
+                }
+                _ => return None,
+            }
+        }
+    }
+
+    fn canonical_loop(&mut self, node: Node<'u>) -> Result<CanonicalLoop, NotCanonical> {
+        let err = |at: TextRange, why| NotCanonical { at, why };
+        let header = first_line(self.source, node.range());
+        let initializer = node.field(Field::Initializer).ok_or(err(header, "it has no initialization"))?;
+        let (variable, lower, declares_variable) = match initializer.kind() {
+            Kind::Declaration => {
+                let declarators = initializer.fields(Field::Declarator);
+                let [declarator] = declarators.as_slice() else {
+                    return Err(err(initializer.range(), "it declares more than one variable"));
+                };
+                let name = declared_name(*declarator).ok_or(err(initializer.range(), "no variable is declared"))?;
+                let value = declarator
+                    .field(Field::Value)
+                    .ok_or(err(initializer.range(), "the variable has no first value"))?;
+                (name, value, true)
+            }
+            Kind::AssignmentExpression if initializer.field(Field::Operator).is_some_and(|op| op.text() == "=") => {
+                let left = initializer.field(Field::Left).ok_or(err(initializer.range(), "not an assignment"))?;
+                let right = initializer.field(Field::Right).ok_or(err(initializer.range(), "not an assignment"))?;
+                (left, right, false)
+            }
+            _ => return Err(err(initializer.range(), "it must initialize one variable")),
+        };
+        if variable.kind() != Kind::Identifier {
+            return Err(err(variable.range(), "the iteration variable must be a plain variable"));
+        }
+        let name = variable.text();
+        let condition = node.condition().ok_or(err(header, "it has no test"))?;
+        let (relation, bound) = self.test(condition, name).ok_or(err(
+            condition.range(),
+            "the test must compare the iteration variable with `<`, `<=`, `>`, `>=` or `!=`",
+        ))?;
+        let update = node.field(Field::Update).ok_or(err(header, "it has no increment"))?;
+        let step = step(update, name).ok_or(err(
+            update.range(),
+            "the increment must be `++`, `--`, `+= step`, `-= step`, `i = i + step` or `i = i - step`",
+        ))?;
+        let symbol = self.scopes.resolve(&self.symbols, name, bound).ok_or(err(variable.range(), "the variable is not declared"))?;
+        let mut ty = self.types.object_type(self.symbols[symbol].ty);
+        if matches!(self.types.get(ty).kind, TypeKind::Named { meaning: Meaning::Auto, .. })
+            && let Some(found) = self.expression_type(lower, lower.range(), 0)
+        {
+            ty = found;
+        } else {
+            ty = self.symbols[symbol].ty;
+            if let TypeKind::Reference(to) = self.types.get(ty).kind {
+                ty = to;
+            }
+        }
+        let ty = self.types.unqualified(ty);
+        Ok(CanonicalLoop {
+            range: node.range(),
+            variable: name.into(),
+            ty,
+            declares_variable,
+            lower: lower.range(),
+            bound,
+            relation,
+            step,
+        })
+    }
+
+    fn test(&self, condition: Node<'u>, variable: &str) -> Option<(Relation, TextRange)> {
+        let mut condition = condition;
+        while condition.kind() == Kind::ParenthesizedExpression {
+            condition = condition.children().find(|child| child.kind() != Kind::Comment)?;
+        }
+        if condition.kind() != Kind::BinaryExpression {
+            return None;
+        }
+        let left = condition.field(Field::Left)?;
+        let right = condition.field(Field::Right)?;
+        let operator = condition.field(Field::Operator)?.text();
+        let (relation, mirrored) = match operator {
+            "<" => (Relation::Less, Relation::Greater),
+            "<=" => (Relation::LessEqual, Relation::GreaterEqual),
+            ">" => (Relation::Greater, Relation::Less),
+            ">=" => (Relation::GreaterEqual, Relation::LessEqual),
+            "!=" => (Relation::NotEqual, Relation::NotEqual),
+            _ => return None,
+        };
+        if is_name(left, variable) {
+            Some((relation, right.range()))
+        } else if is_name(right, variable) {
+            Some((mirrored, left.range()))
+        } else {
+            None
+        }
+    }
+
+    /// The value of a constant integer expression such as the argument of `collapse`.
+    pub(super) fn constant_value(&self, range: TextRange, depth: u32) -> Option<i64> {
+        self.constant_text(self.text(range), range, depth)
+    }
+
+    fn constant_text(&self, text: &str, at: TextRange, depth: u32) -> Option<i64> {
+        let text = text.trim().trim_start_matches('(').trim_end_matches(')').trim();
+        if depth > 16 {
+            return None;
+        }
+        if let Ok(value) = text.trim_end_matches(['u', 'U', 'l', 'L']).parse() {
+            return Some(value);
+        }
+        if let Some(definition) = self.unit.macros.lookup_at(text, at.start())
+            && definition.parameters.is_none()
+        {
+            return self.constant_text(&definition.body, at, depth + 1);
+        }
+        let symbol = self.scopes.resolve(&self.symbols, text, at)?;
+        self.constant_value(self.symbols[symbol].initializer?, depth + 1)
+    }
+}
+
+fn is_name(node: Node<'_>, name: &str) -> bool {
+    node.kind() == Kind::Identifier && node.text() == name
+}
+
+fn step(update: Node<'_>, variable: &str) -> Option<LoopStep> {
+    let mut update = update;
+    while update.kind() == Kind::ParenthesizedExpression {
+        update = update.children().find(|child| child.kind() != Kind::Comment)?;
+    }
+    match update.kind() {
+        Kind::UpdateExpression => {
+            if !is_name(update.field(Field::Argument)?, variable) {
+                return None;
+            }
+            match update.field(Field::Operator)?.text() {
+                "++" => Some(LoopStep::Increment),
+                _ => Some(LoopStep::Decrement),
+            }
+        }
+        Kind::AssignmentExpression => {
+            if !is_name(update.field(Field::Left)?, variable) {
+                return None;
+            }
+            let right = update.field(Field::Right)?;
+            match update.field(Field::Operator)?.text() {
+                "+=" => Some(LoopStep::Add(right.range())),
+                "-=" => Some(LoopStep::Subtract(right.range())),
+                "=" if right.kind() == Kind::BinaryExpression => {
+                    let (a, b) = (right.field(Field::Left)?, right.field(Field::Right)?);
+                    match right.field(Field::Operator)?.text() {
+                        "+" if is_name(a, variable) => Some(LoopStep::Add(b.range())),
+                        "+" if is_name(b, variable) => Some(LoopStep::Add(a.range())),
+                        "-" if is_name(a, variable) => Some(LoopStep::Subtract(b.range())),
+                        _ => None,
+                    }
+                }
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+/// The first line of a range: what a message about a whole statement points at.
+pub(super) fn first_line(source: &str, range: TextRange) -> TextRange {
+    let text = &source[range];
+    let length = text.find(['\n', '\r']).unwrap_or(text.len());
+    TextRange::at(range.start(), rex_syntax::TextSize::try_from(length).unwrap_or(range.len()))
+}

@@ -1,0 +1,243 @@
+//! List items of data clauses, with a type for every step.
+
+use rex_syntax::TextRange;
+use rex_syntax::diag::{Code, Diagnostic};
+use rex_syntax::omp::clause::{Clause, ClauseName, Locator, Path, Step};
+use smol_str::SmolStr;
+
+use super::Builder;
+use crate::map::{MapItem, MapKind, MapModifiers, PathStep, StepKind};
+use crate::region::CapturedObject;
+use crate::symbol::SymbolKind;
+use crate::ty::{TypeId, TypeKind};
+
+impl<'u> Builder<'u> {
+    /// All items of the data clauses of one directive, in clause order.
+    pub(super) fn read_map_clauses(&mut self, clauses: &[Clause]) -> Vec<MapItem> {
+        let mut items = Vec::new();
+        for clause in clauses {
+            let kind = match clause.name {
+                ClauseName::Map => MapKind::Tofrom,
+                ClauseName::To => MapKind::To,
+                ClauseName::From => MapKind::From,
+                ClauseName::IsDevicePtr => MapKind::IsDevicePtr,
+                ClauseName::HasDeviceAddr => MapKind::HasDeviceAddr,
+                ClauseName::UseDevicePtr => MapKind::UseDevicePtr,
+                ClauseName::UseDeviceAddr => MapKind::UseDeviceAddr,
+                _ => continue,
+            };
+            self.read_map_clause(clause, kind, &mut items);
+        }
+        items
+    }
+
+    fn read_map_clause(&mut self, clause: &Clause, mut kind: MapKind, items: &mut Vec<MapItem>) {
+        let mut modifiers = MapModifiers::empty();
+        let mut mapper = None;
+        for modifier in clause.modifiers() {
+            let word = self.text(modifier.word).to_ascii_lowercase();
+            match word.as_str() {
+                "to" => kind = MapKind::To,
+                "from" => kind = MapKind::From,
+                "tofrom" => kind = MapKind::Tofrom,
+                "alloc" | "storage" => kind = MapKind::Alloc,
+                "release" => kind = MapKind::Release,
+                "delete" => kind = MapKind::Delete,
+                "always" => modifiers |= MapModifiers::ALWAYS,
+                "close" => modifiers |= MapModifiers::CLOSE,
+                "present" => modifiers |= MapModifiers::PRESENT,
+                "ompx_hold" => modifiers |= MapModifiers::HOLD,
+                "mapper" => {
+                    mapper = modifier.argument.map(|argument| SmolStr::from(self.text(argument).trim()));
+                }
+                _ => {
+                    let text = self.text(modifier.range).to_string();
+                    self.report(
+                        Code::UnsupportedClause,
+                        modifier.range,
+                        format!("the modifier `{text}` is not supported on `{}`", clause.name.spelling()),
+                    );
+                    return;
+                }
+            }
+        }
+        for item in clause.items() {
+            let read = match &item.locator {
+                Locator::Path(path) => self.read_path(path, item.range),
+                Locator::Expression(range) => {
+                    let text = self.text(*range).to_string();
+                    let diagnostic = Diagnostic::new(
+                        Code::MapListItem,
+                        self.at(*range),
+                        format!("`{text}` is not a list item that rex can map"),
+                    )
+                    .with_help("name a variable, a member or an array section, for instance `p[0:n]` or `s.p[0:n]`");
+                    self.diagnostics.push(diagnostic);
+                    None
+                }
+            };
+            if let Some((root, root_ty, steps)) = read {
+                items.push(MapItem { at: item.range, kind, modifiers, mapper: mapper.clone(), root, root_ty, steps });
+            }
+        }
+    }
+
+    /// The path of an item that a reduction or another clause names.
+    pub(super) fn read_item_path(
+        &mut self,
+        locator: &Locator,
+        at: TextRange,
+    ) -> Option<(CapturedObject, TypeId, Vec<PathStep>)> {
+        match locator {
+            Locator::Path(path) => self.read_path(path, at),
+            Locator::Expression(_) => None,
+        }
+    }
+
+    fn read_path(&mut self, path: &Path, at: TextRange) -> Option<(CapturedObject, TypeId, Vec<PathStep>)> {
+        let name = self.text(path.root);
+        let mut steps = Vec::new();
+        let (root, root_ty, mut ty) = if name == "this" {
+            let class = self.this_type(path.root)?;
+            let pointer = self.types.plain(TypeKind::Pointer(class));
+            (CapturedObject::This, pointer, pointer)
+        } else {
+            let unqualified = super::scopes::last_component(name);
+            let symbol = self
+                .scopes
+                .resolve(&self.symbols, unqualified, path.root)
+                .or_else(|| self.header_variable(unqualified));
+            match symbol.map(|id| (id, self.symbols[id].kind)) {
+                Some((id, kind)) if kind.is_variable() => {
+                    let ty = self.symbols[id].ty;
+                    (CapturedObject::Variable(id), ty, ty)
+                }
+                Some((id, SymbolKind::Field)) => {
+                    let class = self.this_type(path.root)?;
+                    let pointer = self.types.plain(TypeKind::Pointer(class));
+                    let ty = self.symbols[id].ty;
+                    steps.push(PathStep { kind: StepKind::Deref, ty: class, follows_pointer: true });
+                    steps.push(PathStep { kind: StepKind::Member(name.into()), ty, follows_pointer: false });
+                    (CapturedObject::This, pointer, ty)
+                }
+                _ => {
+                    let diagnostic = Diagnostic::new(
+                        Code::MapOfUnknownVariable,
+                        self.at(path.root),
+                        format!("`{name}` is not a variable that is visible here"),
+                    )
+                    .with_help("declare it before this directive, or correct the name");
+                    self.diagnostics.push(diagnostic);
+                    return None;
+                }
+            }
+        };
+        for step in &path.steps {
+            ty = self.read_step(step, ty, at, &mut steps)?;
+        }
+        Some((root, root_ty, steps))
+    }
+
+    fn read_step(&mut self, step: &Step, ty: TypeId, at: TextRange, steps: &mut Vec<PathStep>) -> Option<TypeId> {
+        let is_pointer = matches!(self.types.get(self.types.object_type(ty)).kind, TypeKind::Pointer(_));
+        let element = self.types.element(ty);
+        let (kind, next, follows_pointer) = match step {
+            Step::Member(name) => {
+                let text = self.text(*name);
+                let found = self.member_type(ty, text).or_else(|| self.unknown_member(*name, ty))?;
+                (StepKind::Member(text.into()), found, false)
+            }
+            Step::Arrow(name) => {
+                let pointee = element.or_else(|| self.not_a_pointer(at, ty))?;
+                steps.push(PathStep { kind: StepKind::Deref, ty: pointee, follows_pointer: is_pointer });
+                let text = self.text(*name);
+                let found = self.member_type(pointee, text).or_else(|| self.unknown_member(*name, pointee))?;
+                (StepKind::Member(text.into()), found, false)
+            }
+            Step::Deref => {
+                let pointee = element.or_else(|| self.not_a_pointer(at, ty))?;
+                (StepKind::Deref, pointee, is_pointer)
+            }
+            Step::Index(index) => {
+                let element = element.or_else(|| self.not_a_pointer(at, ty))?;
+                (StepKind::Index(*index), element, is_pointer)
+            }
+            Step::Section(section) => {
+                let element = element.or_else(|| self.not_a_pointer(at, ty))?;
+                (StepKind::Section(section.clone()), element, is_pointer)
+            }
+        };
+        steps.push(PathStep { kind, ty: next, follows_pointer });
+        Some(next)
+    }
+
+    fn unknown_member(&mut self, name: TextRange, class: TypeId) -> Option<TypeId> {
+        let text = self.text(name).to_string();
+        let class = self.types.spell(class);
+        let diagnostic =
+            Diagnostic::new(Code::UnknownType, self.at(name), format!("the type of member `{text}` is not known"))
+                .with_note(format!("no definition of `{class}` with this member is visible to rex"))
+                .with_help("map the member through a local pointer or reference whose type is written out");
+        self.diagnostics.push(diagnostic);
+        None
+    }
+
+    fn not_a_pointer(&mut self, at: TextRange, ty: TypeId) -> Option<TypeId> {
+        let text = self.text(at).to_string();
+        let spelled = self.types.spell(ty);
+        let diagnostic = Diagnostic::new(
+            Code::MapListItem,
+            self.at(at),
+            format!("`{text}` takes an element of something that is neither an array nor a pointer"),
+        )
+        .with_note(format!("its type is `{spelled}`"));
+        self.diagnostics.push(diagnostic);
+        None
+    }
+
+    /// The class whose member function surrounds a place.
+    pub(super) fn this_type(&mut self, at: TextRange) -> Option<TypeId> {
+        let class = self
+            .functions
+            .iter()
+            .filter(|(_, function)| function.range.contains_range(at))
+            .filter_map(|(_, function)| function.class.clone())
+            .next_back()?;
+        Some(self.named_type(&class, at))
+    }
+
+    /// A variable that a header declares, with its type.
+    pub(super) fn header_variable(&mut self, name: &str) -> Option<crate::symbol::SymbolId> {
+        use rex_syntax::cst::parse_fragment;
+        use rex_syntax::kind::{Field, Kind};
+        if let Some(known) = self.header_variables.get(name) {
+            return *known;
+        }
+        self.header_variables.insert(name.into(), None);
+        let text = super::headers::variable_declaration(self.unit, name)?;
+        let tree = parse_fragment(&text, self.unit.language);
+        let nowhere = TextRange::empty(0.into());
+        self.fragment_depth += 1;
+        let mut found = None;
+        for node in tree.root().descendants().filter(|node| node.kind() == Kind::Declaration) {
+            let base = self.base_type(node, nowhere);
+            for declarator in node.fields(Field::Declarator) {
+                let declared = self.declarator(declarator, base, nowhere);
+                if declared.name.is_some_and(|declared| declared.text() == name) {
+                    found = Some(declared.ty);
+                }
+            }
+        }
+        self.fragment_depth -= 1;
+        let symbol = self.symbols.alloc(crate::symbol::Symbol {
+            name: name.into(),
+            kind: SymbolKind::Global,
+            ty: found?,
+            declared_at: None,
+            initializer: None,
+            declaration: None,
+        });
+        self.header_variables.insert(name.into(), Some(symbol));
+        Some(symbol)
+    }
+}

@@ -1,0 +1,172 @@
+//! Builds a [`Program`] from a unit: scopes and types first, then constructs, then captures.
+//!
+//! The builder is the only part of the compiler that reads the syntax tree. It reports what it cannot understand at the exact place and leaves that
+//! construct out; everything else of the unit is still built.
+
+mod auto;
+mod captures;
+mod constructs;
+mod headers;
+mod items;
+mod loops;
+mod maps;
+mod scopes;
+mod types;
+
+pub use captures::defaultmap_behavior;
+
+use la_arena::Arena;
+use rex_syntax::TextRange;
+use rex_syntax::diag::{Code, Diagnostic, Diagnostics};
+use rex_syntax::source::{FileRange, SourceMap};
+use rex_syntax::unit::Unit;
+use rustc_hash::FxHashMap;
+use smol_str::SmolStr;
+
+use crate::item::{DeviceStorage, Function, Item};
+use crate::lifecycle::Lifecycle;
+use crate::program::{DeclaredReduction, DeviceCode, Program};
+use crate::region::{Construct, DataConstruct, LoopNest, Region};
+use crate::symbol::{ScopeTree, Symbol, SymbolId};
+use crate::ty::{RecordId, TypeId, TypeTable};
+
+/// Builds the program of a unit.
+pub fn build(sources: SourceMap, unit: Unit) -> (Program, Diagnostics) {
+    let built = {
+        let mut builder = Builder::new(&sources, &unit);
+        builder.run();
+        builder.finish()
+    };
+    let program = Program {
+        sources,
+        unit,
+        items: built.items,
+        functions: built.functions,
+        types: built.types,
+        symbols: built.symbols,
+        scopes: built.scopes,
+        constructs: built.constructs,
+        nests: built.nests,
+        regions: built.regions,
+        data_constructs: built.data_constructs,
+        declare_target: built.declare_target,
+        declared_reductions: built.declared_reductions,
+        kernels: Arena::new(),
+        launches: Arena::new(),
+        map_arrays: Arena::new(),
+        device_code: DeviceCode::default(),
+        entries: Vec::new(),
+        lifecycle: Lifecycle::default(),
+    };
+    (program, built.diagnostics)
+}
+
+/// State while building. Its result is everything but the references to the unit.
+struct Builder<'u> {
+    unit: &'u Unit,
+    source: &'u str,
+    types: TypeTable,
+    symbols: Arena<Symbol>,
+    scopes: ScopeTree,
+    items: Vec<Item>,
+    functions: Arena<Function>,
+    constructs: Arena<Construct>,
+    nests: Arena<LoopNest>,
+    regions: Arena<Region>,
+    data_constructs: Arena<DataConstruct>,
+    declare_target: indexmap::IndexMap<SymbolId, DeviceStorage>,
+    declared_reductions: Vec<DeclaredReduction>,
+    diagnostics: Diagnostics,
+    /// Types of headers by name, `None` while being read or when there is none.
+    header_types: FxHashMap<SmolStr, Option<TypeId>>,
+    /// Variables of headers by name.
+    header_variables: FxHashMap<SmolStr, Option<SymbolId>>,
+    /// Class definitions of the unit by place.
+    records_by_range: FxHashMap<TextRange, RecordId>,
+    /// Greater than zero while nodes of a header's declaration are read: their ranges are not the unit's.
+    fragment_depth: u32,
+}
+
+struct Built {
+    types: TypeTable,
+    symbols: Arena<Symbol>,
+    scopes: ScopeTree,
+    items: Vec<Item>,
+    functions: Arena<Function>,
+    constructs: Arena<Construct>,
+    nests: Arena<LoopNest>,
+    regions: Arena<Region>,
+    data_constructs: Arena<DataConstruct>,
+    declare_target: indexmap::IndexMap<SymbolId, DeviceStorage>,
+    declared_reductions: Vec<DeclaredReduction>,
+    diagnostics: Diagnostics,
+}
+
+impl<'u> Builder<'u> {
+    fn new(sources: &'u SourceMap, unit: &'u Unit) -> Builder<'u> {
+        let source = sources.file(unit.file).text();
+        Builder {
+            unit,
+            source,
+            types: TypeTable::default(),
+            symbols: Arena::new(),
+            scopes: ScopeTree::new(TextRange::up_to(rex_syntax::TextSize::of(source))),
+            items: Vec::new(),
+            functions: Arena::new(),
+            constructs: Arena::new(),
+            nests: Arena::new(),
+            regions: Arena::new(),
+            data_constructs: Arena::new(),
+            declare_target: indexmap::IndexMap::new(),
+            declared_reductions: Vec::new(),
+            diagnostics: Diagnostics::new(),
+            header_types: FxHashMap::default(),
+            header_variables: FxHashMap::default(),
+            records_by_range: FxHashMap::default(),
+            fragment_depth: 0,
+        }
+    }
+
+    fn run(&mut self) {
+        if self.unit.directives.is_empty() {
+            return;
+        }
+        self.read_scopes();
+        self.read_items();
+        self.read_declarative_directives();
+        self.read_constructs();
+        self.read_regions();
+    }
+
+    fn finish(self) -> Built {
+        Built {
+            types: self.types,
+            symbols: self.symbols,
+            scopes: self.scopes,
+            items: self.items,
+            functions: self.functions,
+            constructs: self.constructs,
+            nests: self.nests,
+            regions: self.regions,
+            data_constructs: self.data_constructs,
+            declare_target: self.declare_target,
+            declared_reductions: self.declared_reductions,
+            diagnostics: self.diagnostics,
+        }
+    }
+
+    fn text(&self, range: TextRange) -> &'u str {
+        let source: &'u str = self.source;
+        source.get(usize::from(range.start())..usize::from(range.end())).unwrap_or("")
+    }
+
+    fn at(&self, range: TextRange) -> FileRange {
+        FileRange { file: self.unit.file, range }
+    }
+
+    fn report(&mut self, code: Code, range: TextRange, headline: impl Into<String>) -> &mut Self {
+        let diagnostic = Diagnostic::new(code, self.at(range), headline);
+        self.diagnostics.push(diagnostic);
+        self
+    }
+}

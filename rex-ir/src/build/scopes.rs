@@ -1,0 +1,445 @@
+//! Scopes and symbols: one walk over the whole tree.
+
+use rex_syntax::TextRange;
+use rex_syntax::cst::Node;
+use rex_syntax::kind::{Field, Kind};
+use smol_str::{SmolStr, format_smolstr};
+
+use super::Builder;
+use super::types::{declared_name, has_storage, squeeze};
+use crate::item::{Function, FunctionId};
+use crate::symbol::{ScopeId, Symbol, SymbolId, SymbolKind};
+use crate::ty::{Meaning, Type, TypeId, TypeKind};
+
+/// A node to visit and where it stands.
+#[derive(Clone)]
+struct Visit<'u> {
+    node: Node<'u>,
+    scope: ScopeId,
+    context: Context,
+}
+
+/// What surrounds a node.
+#[derive(Clone, Default)]
+struct Context {
+    function: Option<FunctionId>,
+    class: Option<SmolStr>,
+    /// The outermost template head around the next declaration.
+    template: Option<TextRange>,
+    in_template: bool,
+}
+
+impl<'u> Builder<'u> {
+    /// Declares every name of the unit and finds its functions.
+    pub(super) fn read_scopes(&mut self) {
+        let unit = self.unit;
+        let mut stack = vec![Visit { node: unit.tree.root(), scope: self.scopes.root(), context: Context::default() }];
+        while let Some(visit) = stack.pop() {
+            self.visit(visit, &mut stack);
+        }
+        let mut order: Vec<FunctionId> = self.functions.iter().map(|(id, _)| id).collect();
+        order.sort_by_key(|id| self.functions[*id].range.start());
+    }
+
+    fn visit(&mut self, visit: Visit<'u>, stack: &mut Vec<Visit<'u>>) {
+        let Visit { node, mut scope, mut context } = visit;
+        match node.kind() {
+            Kind::FunctionDefinition => return self.visit_function(node, scope, context, stack),
+            Kind::LambdaExpression => {
+                scope = self.scopes.open(scope, node.range());
+                let function = context.function;
+                context = Context { function, ..context };
+            }
+            Kind::CompoundStatement
+            | Kind::ForStatement
+            | Kind::ForRangeLoop
+            | Kind::WhileStatement
+            | Kind::IfStatement
+            | Kind::SwitchStatement
+            | Kind::CatchClause
+            | Kind::DoStatement => scope = self.scopes.open(scope, node.range()),
+            Kind::NamespaceDefinition => {
+                // An inner name is also reached from outside, by qualification: it stays in the enclosing scope.
+            }
+            Kind::TemplateDeclaration => {
+                let inner = self.scopes.open(scope, node.range());
+                context.template.get_or_insert(node.range());
+                context.in_template = true;
+                for child in node.children() {
+                    if child.kind() == Kind::TemplateParameterList {
+                        self.declare_template_parameters(child, inner);
+                    } else {
+                        self.declare_templated(child, scope);
+                        stack.push(Visit { node: child, scope: inner, context: context.clone() });
+                    }
+                }
+                return;
+            }
+            Kind::Declaration => self.declare_variables(node, scope, &context),
+            Kind::ParameterDeclaration | Kind::OptionalParameterDeclaration => {
+                self.declare_parameter(node, scope);
+            }
+            Kind::TypeDefinition => self.declare_typedef(node, scope),
+            Kind::AliasDeclaration => {
+                if let (Some(name), Some(ty)) = (node.field(Field::Name), node.field(Field::Type)) {
+                    let ty = self.descriptor_type(ty, node.range());
+                    self.declare_type(scope, name, ty, Some(node.range()));
+                }
+            }
+            Kind::StructSpecifier | Kind::UnionSpecifier | Kind::ClassSpecifier => {
+                return self.visit_class(node, scope, context, stack);
+            }
+            Kind::EnumSpecifier => self.declare_enum(node, scope),
+            _ => {}
+        }
+        let mut children: Vec<Node<'u>> = node.children().collect();
+        if node.kind() == Kind::ForRangeLoop {
+            self.declare_range_variable(node, scope);
+            children.retain(|child| Some(*child) != node.field(Field::Declarator));
+        }
+        children.reverse();
+        stack.extend(children.into_iter().map(|node| Visit { node, scope, context: context.clone() }));
+    }
+
+    fn visit_function(&mut self, node: Node<'u>, scope: ScopeId, context: Context, stack: &mut Vec<Visit<'u>>) {
+        let Some(declarator) = node.field(Field::Declarator) else { return };
+        let Some(name) = declared_name(declarator) else { return };
+        let unqualified: SmolStr = last_component(name.text()).into();
+        let class = context.class.clone().or_else(|| {
+            let text = name.text();
+            let qualifier = text.strip_suffix(unqualified.as_str())?.strip_suffix("::")?;
+            let class = last_component(qualifier);
+            let class = class.split('<').next().unwrap_or(class).trim();
+            self.scopes
+                .resolve(&self.symbols, class, node.range())
+                .filter(|id| self.types.record(self.symbols[*id].ty).is_some())
+                .map(|_| class.into())
+        });
+        let inner = self.scopes.open(scope, node.range());
+        // The type needs the class scope only for its parameters; those are declared below.
+        let base = self.base_type(node, node.range());
+        let declared = self.declarator(declarator, base, node.range());
+        let returns = match self.types.get(declared.ty).kind {
+            TypeKind::Function { returns, .. } => returns,
+            _ => declared.ty,
+        };
+        let body = node.field(Field::Body).filter(|body| body.kind() == Kind::CompoundStatement);
+        self.declare(scope, name, SymbolKind::Function, returns, None, Some(node.range()));
+        let Some(body) = body else { return };
+        let is_main = unqualified == "main" && class.is_none() && context.function.is_none();
+        let range = context.template.map_or(node.range(), |template| template.cover(node.range()));
+        let function = self.functions.alloc(Function {
+            name: unqualified,
+            range,
+            specifiers: node.range(),
+            body: body.range(),
+            in_class: context.class.is_some(),
+            class: class.clone(),
+            is_template: context.in_template,
+            is_main,
+            calls: Vec::new(),
+            globals: Vec::new(),
+            statics: Vec::new(),
+        });
+        let context = Context { function: Some(function), class, template: None, in_template: context.in_template };
+        let mut children: Vec<Node<'u>> = node.children().collect();
+        children.reverse();
+        stack.extend(children.into_iter().map(|node| Visit { node, scope: inner, context: context.clone() }));
+    }
+
+    fn visit_class(&mut self, node: Node<'u>, scope: ScopeId, context: Context, stack: &mut Vec<Visit<'u>>) {
+        let Some(body) = node.field(Field::Body) else { return };
+        let ty = self.record_type(node, node.range());
+        let name = node.field(Field::Name);
+        if let Some(name) = name {
+            self.declare_tag(scope, node, name, ty);
+        }
+        let inner = self.scopes.open(scope, body.range());
+        if let Some(record) = self.types.record(ty) {
+            let fields = self.types.records[record].fields.clone();
+            for field in fields {
+                let kind = if field.is_static { SymbolKind::StaticField } else { SymbolKind::Field };
+                let symbol = self.symbols.alloc(Symbol {
+                    name: field.name.clone(),
+                    kind,
+                    ty: field.ty,
+                    declared_at: None,
+                    initializer: None,
+                    declaration: None,
+                });
+                self.scopes.declare(inner, field.name, symbol);
+            }
+        }
+        let class = name.map(|name| SmolStr::from(last_component(name.text())));
+        let context = Context { class, template: None, ..context };
+        let mut children: Vec<Node<'u>> = body.children().collect();
+        children.reverse();
+        stack.extend(children.into_iter().map(|node| Visit { node, scope: inner, context: context.clone() }));
+    }
+
+    fn declare_variables(&mut self, node: Node<'u>, scope: ScopeId, context: &Context) {
+        let base = self.base_type(node, node.range());
+        let is_static = has_storage(node, "static") || has_storage(node, "thread_local");
+        for declarator in node.fields(Field::Declarator) {
+            if declarator.kind() == Kind::StructuredBindingDeclarator
+                || declarator.field(Field::Declarator).is_some_and(|inner| inner.kind() == Kind::StructuredBindingDeclarator)
+            {
+                self.declare_bindings(declarator, scope, node.range());
+                continue;
+            }
+            let declared = self.declarator(declarator, base, node.range());
+            let Some(name) = declared.name else { continue };
+            let initializer = declarator.field(Field::Value);
+            let is_function = declared.parameters.is_some()
+                && matches!(self.types.get(declared.ty).kind, TypeKind::Function { .. });
+            let kind = match (is_function, context.function) {
+                (true, Some(_)) if self.looks_like_constructor_call(declared.parameters, node.range()) => {
+                    SymbolKind::Local
+                }
+                (true, _) => SymbolKind::Function,
+                (false, None) => SymbolKind::Global,
+                (false, Some(_)) if is_static => SymbolKind::StaticLocal,
+                (false, Some(_)) if has_storage(node, "extern") => SymbolKind::Global,
+                (false, Some(_)) => SymbolKind::Local,
+            };
+            let ty = match (kind, self.types.get(declared.ty).kind.clone()) {
+                (SymbolKind::Function | SymbolKind::Local, TypeKind::Function { returns, .. }) => returns,
+                _ => self.deduced(declared.ty, initializer, node.range()),
+            };
+            let ty = self.completed_by_initializer(ty, initializer);
+            let symbol = self.declare(
+                scope,
+                name,
+                kind,
+                ty,
+                initializer.map(|value| value.range()),
+                Some(node.range()),
+            );
+            if kind == SymbolKind::StaticLocal
+                && let Some(function) = context.function
+            {
+                self.functions[function].statics.push(symbol);
+            }
+        }
+    }
+
+    /// `T x(a, b);` inside a function declares an object when its "parameters" are variables.
+    fn looks_like_constructor_call(&self, parameters: Option<Node<'u>>, at: TextRange) -> bool {
+        parameters.is_some_and(|parameters| {
+            let children: Vec<Node<'u>> = parameters.children().collect();
+            !children.is_empty()
+                && children.iter().all(|parameter| {
+                    parameter.field(Field::Type).is_some_and(|ty| {
+                        self.scopes
+                            .resolve(&self.symbols, ty.text(), at)
+                            .is_some_and(|id| self.symbols[id].kind.is_variable())
+                    })
+                })
+        })
+    }
+
+    fn declare_bindings(&mut self, declarator: Node<'u>, scope: ScopeId, declaration: TextRange) {
+        let unknown = self.types.named("auto", Meaning::Auto);
+        let names: Vec<Node<'u>> =
+            declarator.descendants().filter(|inner| inner.kind() == Kind::Identifier).collect();
+        for name in names {
+            self.declare(scope, name, SymbolKind::Local, unknown, None, Some(declaration));
+        }
+    }
+
+    /// `int a[] = {1, 2}` and `char s[] = "ab"` get their extent from the initializer.
+    fn completed_by_initializer(&mut self, ty: TypeId, initializer: Option<Node<'u>>) -> TypeId {
+        let Type { kind: TypeKind::Array { element, extent: crate::ty::Extent::Unknown }, .. } = *self.types.get(ty)
+        else {
+            return ty;
+        };
+        let Some(initializer) = initializer else { return ty };
+        let extent = match initializer.kind() {
+            Kind::InitializerList => {
+                let designated = initializer.children().any(|item| item.kind() == Kind::InitializerPair);
+                let count = initializer.children().filter(|item| item.kind() != Kind::Comment).count();
+                if designated { return ty } else { count }
+            }
+            Kind::StringLiteral if !initializer.text().contains('\\') => initializer.text().len() - 1,
+            _ => return ty,
+        };
+        self.types.plain(TypeKind::Array { element, extent: crate::ty::Extent::Constant(format_smolstr!("{extent}")) })
+    }
+
+    fn declare_parameter(&mut self, node: Node<'u>, scope: ScopeId) {
+        let base = self.base_type(node, node.range());
+        let Some(declarator) = node.field(Field::Declarator) else { return };
+        let declared = self.declarator(declarator, base, node.range());
+        let Some(name) = declared.name else { return };
+        let ty = match self.types.get(declared.ty).kind.clone() {
+            TypeKind::Array { element, .. } => self.types.plain(TypeKind::Pointer(element)),
+            TypeKind::Function { .. } => self.types.plain(TypeKind::Pointer(declared.ty)),
+            _ => declared.ty,
+        };
+        self.declare(scope, name, SymbolKind::Parameter, ty, None, Some(node.range()));
+    }
+
+    fn declare_range_variable(&mut self, node: Node<'u>, scope: ScopeId) {
+        let base = self.base_type(node, node.range());
+        let Some(declarator) = node.field(Field::Declarator) else { return };
+        let declared = self.declarator(declarator, base, node.range());
+        if let Some(name) = declared.name {
+            self.declare(scope, name, SymbolKind::Local, declared.ty, None, Some(node.range()));
+        }
+    }
+
+    fn declare_typedef(&mut self, node: Node<'u>, scope: ScopeId) {
+        let base = self.base_type(node, node.range());
+        let untagged = node.field(Field::Type).is_some_and(|ty| {
+            matches!(ty.kind(), Kind::StructSpecifier | Kind::UnionSpecifier | Kind::ClassSpecifier | Kind::EnumSpecifier)
+                && ty.field(Field::Name).is_none()
+        });
+        for declarator in node.fields(Field::Declarator) {
+            let declared = self.declarator(declarator, base, node.range());
+            let Some(name) = declared.name else { continue };
+            let ty = if untagged && declared.ty == base {
+                // The typedef name is the only name the type has.
+                let meaning = match &self.types.get(base).kind {
+                    TypeKind::Named { meaning, .. } => meaning.clone(),
+                    _ => Meaning::Unknown,
+                };
+                if let Meaning::Record(Some(record)) = meaning {
+                    self.types.records[record].name = name.text().into();
+                }
+                self.types.named(name.text(), meaning)
+            } else {
+                declared.ty
+            };
+            self.declare_type(scope, name, ty, Some(node.range()));
+        }
+    }
+
+    fn declare_enum(&mut self, node: Node<'u>, scope: ScopeId) {
+        let ty = self.specifier_type(node, node.range());
+        if let Some(name) = node.field(Field::Name) {
+            self.declare_tag(scope, node, name, ty);
+        }
+        let Some(body) = node.field(Field::Body) else { return };
+        let declaration = enclosing_declaration(node).range();
+        for enumerator in body.children() {
+            if enumerator.kind() == Kind::Enumerator
+                && let Some(name) = enumerator.field(Field::Name)
+            {
+                let value = enumerator.field(Field::Value).map(|value| value.range());
+                self.declare(scope, name, SymbolKind::Enumerator, ty, value, Some(declaration));
+            }
+        }
+    }
+
+    fn declare_template_parameters(&mut self, list: Node<'u>, scope: ScopeId) {
+        for parameter in list.children() {
+            match parameter.kind() {
+                Kind::TypeParameterDeclaration
+                | Kind::OptionalTypeParameterDeclaration
+                | Kind::VariadicTypeParameterDeclaration
+                | Kind::TemplateTemplateParameterDeclaration => {
+                    let name = parameter.field(Field::Name).or_else(|| {
+                        parameter.children().find(|child| child.kind() == Kind::TypeIdentifier)
+                    });
+                    if let Some(name) = name {
+                        let ty = self.types.named(name.text(), Meaning::Dependent);
+                        self.declare_type(scope, name, ty, None);
+                    }
+                }
+                _ => {
+                    let base = self.base_type(parameter, parameter.range());
+                    if let Some(declarator) = parameter.field(Field::Declarator)
+                        && let Some(name) = declared_name(declarator)
+                    {
+                        self.declare(scope, name, SymbolKind::TemplateValue, base, None, None);
+                    }
+                }
+            }
+        }
+    }
+
+    /// A templated class or function is also visible outside its template head.
+    fn declare_templated(&mut self, node: Node<'u>, scope: ScopeId) {
+        let specifier = match node.kind() {
+            Kind::ClassSpecifier | Kind::StructSpecifier | Kind::UnionSpecifier => Some(node),
+            _ => None,
+        };
+        if let Some(specifier) = specifier
+            && let Some(name) = specifier.field(Field::Name)
+        {
+            let ty = self.record_type(specifier, specifier.range());
+            self.declare_tag(scope, specifier, name, ty);
+        }
+        if node.kind() == Kind::FunctionDefinition
+            && let Some(name) = node.field(Field::Declarator).and_then(declared_name)
+        {
+            let dependent = self.types.named("auto", Meaning::Auto);
+            self.declare(scope, name, SymbolKind::Function, dependent, None, Some(node.range()));
+        }
+    }
+
+    fn declare_tag(&mut self, scope: ScopeId, specifier: Node<'u>, name: Node<'u>, ty: TypeId) {
+        let keyword = match specifier.kind() {
+            Kind::UnionSpecifier => "union",
+            Kind::EnumSpecifier => "enum",
+            Kind::ClassSpecifier => "class",
+            _ => "struct",
+        };
+        let declaration = enclosing_declaration(specifier).range();
+        let symbol = self.symbols.alloc(Symbol {
+            name: last_component(name.text()).into(),
+            kind: SymbolKind::Type,
+            ty,
+            declared_at: Some(name.range()),
+            initializer: None,
+            declaration: Some(declaration),
+        });
+        self.scopes.declare(scope, format_smolstr!("{keyword} {}", name.text()), symbol);
+        if self.unit.language == rex_syntax::source::Language::Cxx {
+            self.scopes.declare(scope, last_component(name.text()).into(), symbol);
+        }
+    }
+
+    fn declare_type(&mut self, scope: ScopeId, name: Node<'u>, ty: TypeId, declaration: Option<TextRange>) {
+        self.declare(scope, name, SymbolKind::Type, ty, None, declaration);
+    }
+
+    fn declare(
+        &mut self,
+        scope: ScopeId,
+        name: Node<'u>,
+        kind: SymbolKind,
+        ty: TypeId,
+        initializer: Option<TextRange>,
+        declaration: Option<TextRange>,
+    ) -> SymbolId {
+        let unqualified: SmolStr = squeeze(last_component(name.text()));
+        let symbol = self.symbols.alloc(Symbol {
+            name: unqualified.clone(),
+            kind,
+            ty,
+            declared_at: Some(name.range()),
+            initializer,
+            declaration,
+        });
+        self.scopes.declare(scope, unqualified, symbol);
+        symbol
+    }
+}
+
+/// The declaration statement a specifier is part of.
+fn enclosing_declaration(specifier: Node<'_>) -> Node<'_> {
+    match specifier.parent() {
+        Some(parent)
+            if matches!(parent.kind(), Kind::Declaration | Kind::TypeDefinition | Kind::FieldDeclaration) =>
+        {
+            parent
+        }
+        _ => specifier,
+    }
+}
+
+/// `c` of `a::b::c`.
+pub(super) fn last_component(name: &str) -> &str {
+    name.rsplit("::").next().unwrap_or(name).trim()
+}

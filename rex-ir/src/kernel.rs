@@ -1,0 +1,368 @@
+//! Outlined kernels: names, parameters, prologue and a plan for the body.
+//!
+//! A kernel body is the user's text with disjoint replacements. [`BodyText`] says which ranges are replaced by what; the device emitter prints it.
+
+use la_arena::Idx;
+use rex_syntax::TextRange;
+use smol_str::SmolStr;
+
+use crate::expr::Expr;
+use crate::region::{CapturedObject, ConstructId, LoopNestId, ReductionOperation, RegionId};
+use crate::ty::TypeId;
+
+/// Index of a kernel.
+pub type KernelId = Idx<Kernel>;
+
+/// One kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kernel {
+    /// The region it executes.
+    pub region: RegionId,
+    /// Its four identities.
+    pub names: KernelNames,
+    /// Parameters in the order of the launch's arguments.
+    pub parameters: Vec<Parameter>,
+    /// What gives the body its names back.
+    pub prologue: Vec<Prologue>,
+    /// The body.
+    pub body: Plan,
+    /// How the body uses the threads of a block.
+    pub threading: Threading,
+    /// Words that stand in place of others wherever a range of the body is printed (`rex_self->x` for a member `x`).
+    pub words: Vec<(TextRange, SmolStr)>,
+}
+
+/// The names that tie a kernel, its host key, its entry and its launch together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KernelNames {
+    /// The device symbol and entry name.
+    pub kernel: SmolStr,
+    /// The host object whose address is the key.
+    pub key: SmolStr,
+    /// The entry variable.
+    pub entry: SmolStr,
+}
+
+/// How a kernel uses the threads of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Threading {
+    /// Threads never wait for each other.
+    Independent,
+    /// The kernel contains barriers.
+    Barriers,
+}
+
+/// A kernel parameter. Each is one 8-byte slot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    /// What it carries.
+    pub object: CapturedObject,
+    /// Its name.
+    pub name: SmolStr,
+    /// Its type.
+    pub ty: ParameterType,
+}
+
+/// The type of a parameter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ParameterType {
+    /// `uint64_t`, to be unpacked.
+    Slot,
+    /// Declared as this type (a pointer).
+    Declared(TypeId),
+    /// A pointer to this type.
+    PointerTo(TypeId),
+}
+
+/// A line of the prologue.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Prologue {
+    /// A declaration copied from the enclosing function.
+    Declaration(TextRange),
+    /// `T name = rex_literal<T>(parameter);`
+    Literal {
+        /// The variable.
+        name: SmolStr,
+        /// Its type.
+        ty: TypeId,
+        /// The parameter.
+        parameter: SmolStr,
+    },
+    /// `T &name = *parameter;`
+    Reference {
+        /// The variable.
+        name: SmolStr,
+        /// Its type.
+        ty: TypeId,
+        /// The parameter.
+        parameter: SmolStr,
+    },
+    /// An array of constant extents over the parameter's storage.
+    ArrayReference {
+        /// The variable.
+        name: SmolStr,
+        /// Its array type.
+        ty: TypeId,
+        /// The parameter.
+        parameter: SmolStr,
+    },
+    /// A view with run-time extents.
+    View {
+        /// The variable.
+        name: SmolStr,
+        /// The innermost element type.
+        element: TypeId,
+        /// Extents, outermost first.
+        extents: Vec<Expr>,
+        /// The parameter.
+        parameter: SmolStr,
+    },
+    /// One object for the block, in shared memory; `parameter`'s value is stored by the leader.
+    SharedLiteral {
+        /// The variable.
+        name: SmolStr,
+        /// Its type.
+        ty: TypeId,
+        /// The parameter.
+        parameter: SmolStr,
+    },
+    /// A thread's copy of the variable of the same name around it.
+    CopyOfOuter {
+        /// The variable.
+        name: SmolStr,
+        /// Its type.
+        ty: TypeId,
+    },
+    /// `T name;`
+    Private {
+        /// The variable.
+        name: SmolStr,
+        /// Its type.
+        ty: TypeId,
+    },
+    /// A copy of its own for each thread of an object that the parameter points to.
+    ThreadCopy {
+        /// The variable.
+        name: SmolStr,
+        /// Its type.
+        ty: TypeId,
+        /// The parameter.
+        parameter: SmolStr,
+    },
+}
+
+/// A range of the user's text with replacements.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BodyText {
+    /// The range.
+    pub range: TextRange,
+    /// Disjoint replacements in source order.
+    pub replacements: Vec<(TextRange, Plan)>,
+}
+
+impl BodyText {
+    /// A range as it is.
+    pub fn verbatim(range: TextRange) -> BodyText {
+        BodyText { range, replacements: Vec::new() }
+    }
+}
+
+/// How a piece of a body executes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Plan {
+    /// Nothing is left of it.
+    Nothing,
+    /// The user's text.
+    Text(BodyText),
+    /// Several pieces, one after the other, in a block of their own.
+    Sequence(Vec<Plan>),
+    /// Declarations at the head of a block.
+    Declare(Vec<Prologue>),
+    /// A loop nest shared among threads.
+    Loop(Box<LoopPlan>),
+    /// Threads of the block execute it, as OpenMP threads. Followed by a barrier of the block.
+    Parallel {
+        /// Number of threads, if it may differ from the block's.
+        num_threads: Option<Expr>,
+        /// Copies each thread has of its own.
+        privates: Vec<Prologue>,
+        /// Private accumulators combined at its end.
+        reductions: Vec<ReductionPlan>,
+        /// What they execute.
+        body: Box<Plan>,
+    },
+    /// The first thread of the block executes it.
+    Leader(Box<Plan>),
+    /// `if` on a condition of the team: the leader's value decides for all threads.
+    TeamIf {
+        /// The condition.
+        condition: BodyText,
+        /// When true.
+        then: Box<Plan>,
+        /// When false.
+        otherwise: Option<Box<Plan>>,
+    },
+    /// A loop that the whole team goes through together.
+    TeamLoop {
+        /// Executed once before, as sequential code.
+        init: Option<Box<Plan>>,
+        /// Tested before each turn (absent: forever), or after it for `do`.
+        condition: Option<BodyText>,
+        /// Executed after each turn, as sequential code.
+        step: Option<BodyText>,
+        /// The turn.
+        body: Box<Plan>,
+        /// `do` loops test after the turn.
+        tests_first: bool,
+    },
+    /// Team-local objects in shared memory: the declaration's text after `__shared__`, without initializer.
+    Shared {
+        /// The variable.
+        name: SmolStr,
+        /// Its type.
+        ty: TypeId,
+        /// Stored by the leader.
+        initializer: Option<BodyText>,
+    },
+    /// A barrier of the threads that execute the enclosing parallel.
+    Barrier,
+    /// An atomic update.
+    Atomic(Box<AtomicPlan>),
+    /// A critical section.
+    Critical {
+        /// The lock's identifier.
+        lock: SmolStr,
+        /// Its statement.
+        body: Box<Plan>,
+    },
+    /// One thread of the block executes it; `waits` adds the barrier that `single` without `nowait` has.
+    Single {
+        /// Its statement.
+        body: Box<Plan>,
+        /// Whether the other threads wait.
+        waits: bool,
+    },
+    /// A memory fence.
+    Fence,
+}
+
+/// A loop nest shared among threads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoopPlan {
+    /// The construct.
+    pub construct: ConstructId,
+    /// The loops.
+    pub nest: LoopNestId,
+    /// Among whom.
+    pub space: IterationSpace,
+    /// Copies each thread has of its own for the loop, declared before it.
+    pub privates: Vec<Prologue>,
+    /// Private accumulators combined after the loop.
+    pub reductions: Vec<ReductionPlan>,
+    /// Variables whose value of the last iteration is kept.
+    pub lastprivates: Vec<LastprivatePlan>,
+    /// The innermost body.
+    pub body: Plan,
+    /// The threads wait for each other after the loop.
+    pub waits: bool,
+    /// Chunk of a static schedule.
+    pub chunk: Option<Expr>,
+}
+
+/// Who shares the iterations of a loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum IterationSpace {
+    /// All threads of the grid.
+    Grid,
+    /// The teams (blocks).
+    Teams,
+    /// The threads of the block.
+    Block,
+    /// Nobody: the executing thread does them all.
+    Thread,
+}
+
+/// A reduction's private accumulator and where it ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReductionPlan {
+    /// The variable as the user names it: the accumulator inside.
+    pub name: SmolStr,
+    /// Its type.
+    pub ty: TypeId,
+    /// The operation.
+    pub operation: ReductionOperation,
+    /// Where the result is combined into.
+    pub target: ReductionTarget,
+}
+
+/// Where a reduction ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ReductionTarget {
+    /// Device memory behind this parameter, combined by all threads of the grid.
+    Grid(SmolStr),
+    /// The enclosing variable of the same name, combined by all threads of the block.
+    Block,
+}
+
+/// A lastprivate variable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LastprivatePlan {
+    /// The variable.
+    pub name: SmolStr,
+    /// Its type.
+    pub ty: TypeId,
+    /// The parameter that points to the original, or the enclosing variable's alias.
+    pub target: SmolStr,
+}
+
+/// An atomic operation in the terms of the specification.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AtomicPlan {
+    /// The form.
+    pub form: AtomicForm,
+    /// The storage location, as written.
+    pub location: BodyText,
+    /// Receives the old or new value.
+    pub captured: Option<AtomicCapture>,
+}
+
+/// Which value an atomic capture stores, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AtomicCapture {
+    /// The left-hand side.
+    pub into: BodyText,
+    /// The value after the update rather than before.
+    pub after: bool,
+}
+
+/// The forms of `atomic`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AtomicForm {
+    /// `v = x`
+    Read,
+    /// `x = expression`
+    Write(BodyText),
+    /// `x op= expression`, `x = x op expression`, `x++`
+    Update {
+        /// The binary operator without `=`.
+        operator: SmolStr,
+        /// The operand; absent for `++` and `--`.
+        operand: Option<BodyText>,
+        /// `x = expression op x`
+        reversed: bool,
+    },
+    /// `if (expression op x) x = expression` and its relatives
+    MinMax {
+        /// Keeps the smaller value.
+        keeps_smaller: bool,
+        /// The other value.
+        operand: BodyText,
+    },
+    /// `if (x == expected) x = desired`
+    CompareExchange {
+        /// Compared with.
+        expected: BodyText,
+        /// Stored.
+        desired: BodyText,
+    },
+}

@@ -1,0 +1,180 @@
+//! Map items as written, and the arrays the runtime receives for them.
+
+use bitflags::bitflags;
+use la_arena::Idx;
+use rex_syntax::TextRange;
+use rex_syntax::omp::clause::Section;
+use smol_str::SmolStr;
+
+use crate::abi::MapFlags;
+use crate::expr::Expr;
+use crate::region::{CapturedObject, DataConstructId, RegionId};
+use crate::ty::TypeId;
+
+/// Index of a set of map arrays.
+pub type MapArraysId = Idx<MapArrays>;
+
+/// One list item of a clause that moves or names device data.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MapItem {
+    /// The item as written.
+    pub at: TextRange,
+    /// What the clause asks for.
+    pub kind: MapKind,
+    /// Its modifiers.
+    pub modifiers: MapModifiers,
+    /// A named mapper.
+    pub mapper: Option<SmolStr>,
+    /// The variable at the root.
+    pub root: CapturedObject,
+    /// Its type.
+    pub root_ty: TypeId,
+    /// From the root to the object.
+    pub steps: Vec<PathStep>,
+}
+
+impl MapItem {
+    /// The type of the object the whole path names (of one element, for a section).
+    pub fn ty(&self) -> TypeId {
+        self.steps.last().map_or(self.root_ty, |step| step.ty)
+    }
+}
+
+/// One step of a path with the type it arrives at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PathStep {
+    /// The step.
+    pub kind: StepKind,
+    /// The type of the object after the step; of one element, after a section.
+    pub ty: TypeId,
+    /// The step goes through a pointer's value rather than staying in the same storage.
+    pub follows_pointer: bool,
+}
+
+/// The step of a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StepKind {
+    /// `.name` or `->name`; `->` is a deref followed by a member.
+    Member(SmolStr),
+    /// `*`, or the deref of `->`.
+    Deref,
+    /// `[index]`
+    Index(TextRange),
+    /// `[lower:length:stride]`
+    Section(Section),
+}
+
+/// What a clause asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum MapKind {
+    /// `map(to:)`, `update to`
+    To,
+    /// `map(from:)`, `update from`
+    From,
+    /// `map(tofrom:)`
+    Tofrom,
+    /// `map(alloc:)`, `map(storage:)`
+    Alloc,
+    /// `map(release:)`
+    Release,
+    /// `map(delete:)`
+    Delete,
+    /// `is_device_ptr`
+    IsDevicePtr,
+    /// `has_device_addr`
+    HasDeviceAddr,
+    /// `use_device_ptr`
+    UseDevicePtr,
+    /// `use_device_addr`
+    UseDeviceAddr,
+}
+
+bitflags! {
+    /// Modifiers of a map item.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+    pub struct MapModifiers: u8 {
+        /// `always`
+        const ALWAYS = 1;
+        /// `close`
+        const CLOSE = 2;
+        /// `present`
+        const PRESENT = 4;
+        /// `ompx_hold`
+        const HOLD = 8;
+    }
+}
+
+/// The parallel arrays of one launch or data construct.
+///
+/// # Invariants
+/// Entries with [`MapFlags::TARGET_PARAM`] stand in the order of the kernel's parameters, one for each.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MapArrays {
+    /// Whose arrays they are.
+    pub owner: MapOwner,
+    /// Values computed once before the arrays, by name.
+    pub temporaries: Vec<Temporary>,
+    /// The entries.
+    pub entries: Vec<MapEntry>,
+}
+
+/// Whose arrays a [`MapArrays`] is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum MapOwner {
+    /// A launch.
+    Launch(RegionId),
+    /// A data construct.
+    Data(DataConstructId),
+}
+
+/// A value computed once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Temporary {
+    /// Its name.
+    pub name: SmolStr,
+    /// What it holds.
+    pub value: TemporaryValue,
+}
+
+/// What a [`Temporary`] holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TemporaryValue {
+    /// A kernel argument that carries the bytes of a variable: `void *n__arg = rex_literal(&n, sizeof(n))`.
+    Literal(Expr),
+    /// A 64-bit integer.
+    Int64(Expr),
+    /// The lowest of several addresses, as `char *`.
+    LowestAddress(Vec<Expr>),
+    /// The highest end of several pieces, as `char *`; addresses and sizes alternate.
+    HighestEnd(Vec<Expr>),
+}
+
+/// One entry of the map arrays.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MapEntry {
+    /// Base address, or the literal.
+    pub base: Expr,
+    /// Begin address, or the literal.
+    pub begin: Expr,
+    /// Size in bytes.
+    pub size: Expr,
+    /// Type bits; `MEMBER_OF` is added from `member_of`.
+    pub flags: MapFlags,
+    /// The entry (0-based) this one is a member of.
+    pub member_of: Option<usize>,
+    /// The user's words for it, shown by the runtime's information output.
+    pub name: SmolStr,
+    /// For `use_device_ptr` and `use_device_addr`: the variable that receives the device address.
+    pub device_address_of: Option<CapturedObject>,
+}
+
+impl MapEntry {
+    /// The type word of the entry.
+    ///
+    /// # Source
+    /// LLVM `openmp/libomptarget/include/omptarget.h` (14 to 22): `OMP_TGT_MAPTYPE_MEMBER_OF` is the 1-based parent index in bits 48 to 63.
+    pub fn type_bits(&self) -> u64 {
+        let parent = self.member_of.map_or(0, |idx| (idx as u64 + 1) << 48);
+        self.flags.bits() | parent
+    }
+}

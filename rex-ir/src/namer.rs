@@ -1,0 +1,63 @@
+//! Names of generated things.
+//!
+//! One place decides them, so the four identities of a kernel (host key, entry, device symbol, launch) cannot drift apart. The scheme is documented in `docs/artifacts.md`.
+
+use smol_str::{SmolStr, format_smolstr};
+
+use crate::kernel::KernelNames;
+
+/// The suffix of the parameter or temporary that carries a variable's value or address.
+pub const ARGUMENT_SUFFIX: &str = "__arg";
+/// The parameter that points to the object of a member function.
+pub const SELF_NAME: &str = "rex_self";
+
+/// Names of the `ordinal`-th kernel (1-based) of a file.
+///
+/// `OUT__<ordinal>__<hash of the file's name as given>__<function>__<line>__`, then `kernel__`, `id__` or `omp_offload_entry__`.
+pub fn kernel_names(ordinal: usize, file: &str, function: &str, line: u32) -> KernelNames {
+    let hash = file_hash(file);
+    let function = identifier(function);
+    let stem = format_smolstr!("OUT__{ordinal}__{hash:08x}__{function}__{line}__");
+    KernelNames {
+        kernel: format_smolstr!("{stem}kernel__"),
+        key: format_smolstr!("{stem}id__"),
+        entry: format_smolstr!("{stem}omp_offload_entry__"),
+    }
+}
+
+/// Name of the entry of a device variable.
+pub fn variable_entry_name(device_name: &str) -> SmolStr {
+    format_smolstr!("OUT__variable__{}__omp_offload_entry__", identifier(device_name))
+}
+
+/// Name of the parameter that carries `variable`.
+pub fn argument(variable: &str) -> SmolStr {
+    format_smolstr!("{variable}{ARGUMENT_SUFFIX}")
+}
+
+/// The device symbol of an internal-linkage variable: unique per file, so that images of several files link.
+pub fn internal_variable(file: &str, variable: &str) -> SmolStr {
+    format_smolstr!("{variable}__{:08x}", file_hash(file))
+}
+
+/// Keeps what an identifier may contain.
+pub fn identifier(text: &str) -> String {
+    text.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' }).collect()
+}
+
+/// 32-bit FNV-1a: stable across runs, versions and machines.
+fn file_hash(name: &str) -> u32 {
+    name.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_four_identities_share_a_stem() {
+        let names = kernel_names(1, "axpy.c", "axpy", 12);
+        assert!(names.kernel.starts_with("OUT__1__") && names.kernel.ends_with("__axpy__12__kernel__"));
+        assert_eq!(names.key.trim_end_matches("id__"), names.kernel.trim_end_matches("kernel__"));
+    }
+}

@@ -1,0 +1,164 @@
+//! The program: every arena of the IR and the unit it was built from.
+
+use indexmap::IndexMap;
+use la_arena::Arena;
+use rex_syntax::TextRange;
+use rex_syntax::source::{FileRange, Language, SourceMap};
+use rex_syntax::unit::Unit;
+use smol_str::SmolStr;
+
+use crate::entry::Entry;
+use crate::item::{DeviceStorage, Function, FunctionId, Item};
+use crate::kernel::Kernel;
+use crate::launch::Launch;
+use crate::lifecycle::Lifecycle;
+use crate::map::MapArrays;
+use crate::region::{Construct, ConstructId, DataConstruct, LoopNest, Region};
+use crate::symbol::{ScopeTree, Symbol, SymbolId};
+use crate::ty::{TypeId, TypeTable};
+
+/// A translation unit in the compiler.
+///
+/// The first group of fields is what the builder read from the source (facets [`Facet::BUILT`](crate::facet::Facet::BUILT)); passes fill the second.
+#[derive(Debug)]
+pub struct Program {
+    /// All files.
+    pub sources: SourceMap,
+    /// Text, directives and syntax tree of the unit.
+    pub unit: Unit,
+    /// File-scope items in source order.
+    pub items: Vec<Item>,
+    /// Function definitions.
+    pub functions: Arena<Function>,
+    /// Types.
+    pub types: TypeTable,
+    /// Symbols.
+    pub symbols: Arena<Symbol>,
+    /// Scopes.
+    pub scopes: ScopeTree,
+    /// Constructs, in source order.
+    pub constructs: Arena<Construct>,
+    /// Loop nests.
+    pub nests: Arena<LoopNest>,
+    /// Target regions, in source order.
+    pub regions: Arena<Region>,
+    /// Data constructs, in source order.
+    pub data_constructs: Arena<DataConstruct>,
+    /// Variables that a `declare target` directive names.
+    pub declare_target: IndexMap<SymbolId, DeviceStorage>,
+    /// User-declared reductions.
+    pub declared_reductions: Vec<DeclaredReduction>,
+
+    /// Kernels, one for each lowered region.
+    pub kernels: Arena<Kernel>,
+    /// Launches, one for each kernel.
+    pub launches: Arena<Launch>,
+    /// Map arrays of launches and data constructs.
+    pub map_arrays: Arena<MapArrays>,
+    /// What the device file needs besides the kernels.
+    pub device_code: DeviceCode,
+    /// The offload entry table.
+    pub entries: Vec<Entry>,
+    /// Registration and teardown.
+    pub lifecycle: Lifecycle,
+}
+
+/// Functions and variables of the device file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DeviceCode {
+    /// Functions that device code reaches, in source order.
+    pub functions: Vec<DeviceFunction>,
+    /// Variables of the device, in source order.
+    pub variables: Vec<(SymbolId, DeviceStorage)>,
+    /// Declarations from headers of the project that device code reaches, in order.
+    pub header_functions: Vec<SmolStr>,
+}
+
+/// A function of the device file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeviceFunction {
+    /// The function.
+    pub function: FunctionId,
+    /// Replacements in its body for the directives it contains.
+    pub body: crate::kernel::BodyText,
+}
+
+/// `#pragma omp declare reduction(name : types : combiner) initializer(..)`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeclaredReduction {
+    /// The identifier.
+    pub name: SmolStr,
+    /// The types it is declared for.
+    pub types: Vec<TypeId>,
+    /// The combiner expression.
+    pub combiner: TextRange,
+    /// The initializer: the text after `omp_priv =`, or a call.
+    pub initializer: Option<ReductionInitializer>,
+}
+
+/// How a private copy of a user-declared reduction begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReductionInitializer {
+    /// `omp_priv = text`
+    Value(TextRange),
+    /// `function(&omp_priv, ..)`
+    Call(TextRange),
+}
+
+impl Program {
+    /// The language of the unit.
+    pub fn language(&self) -> Language {
+        self.unit.language
+    }
+
+    /// The unit's text for a range.
+    pub fn text(&self, range: TextRange) -> &str {
+        self.sources.file(self.unit.file).slice(range)
+    }
+
+    /// The whole text of the unit.
+    pub fn source(&self) -> &str {
+        self.sources.file(self.unit.file).text()
+    }
+
+    /// A range of the unit with its file.
+    pub fn at(&self, range: TextRange) -> FileRange {
+        FileRange { file: self.unit.file, range }
+    }
+
+    /// The 1-based line, in the file the user wrote, where a range of the unit begins.
+    pub fn written_line(&self, range: TextRange) -> u32 {
+        let written = self.sources.to_written(self.at(range));
+        self.sources.file(written.file).line(written.range.start())
+    }
+
+    /// The name of a symbol.
+    pub fn name(&self, symbol: SymbolId) -> &SmolStr {
+        &self.symbols[symbol].name
+    }
+
+    /// The function whose text contains a range.
+    pub fn function_at(&self, range: TextRange) -> Option<FunctionId> {
+        self.functions
+            .iter()
+            .filter(|(_, function)| function.range.contains_range(range))
+            .min_by_key(|(_, function)| function.range.len())
+            .map(|(id, _)| id)
+    }
+
+    /// The innermost construct whose statement contains a range.
+    pub fn construct_at(&self, range: TextRange) -> Option<ConstructId> {
+        self.constructs
+            .iter()
+            .filter(|(_, construct)| {
+                construct.statement.is_some_and(|statement| statement.contains_range(range))
+            })
+            .min_by_key(|(_, construct)| construct.range.len())
+            .map(|(id, _)| id)
+    }
+
+    /// Whether the unit has anything to lower.
+    pub fn has_device_constructs(&self) -> bool {
+        !self.regions.is_empty() || !self.data_constructs.is_empty() || !self.declare_target.is_empty()
+    }
+}

@@ -1,0 +1,320 @@
+//! OpenMP constructs of the unit as the user wrote them, resolved to symbols and types.
+
+use bitflags::bitflags;
+use la_arena::Idx;
+use rex_syntax::TextRange;
+use rex_syntax::omp::directive::Leaf;
+use smol_str::SmolStr;
+
+use crate::item::FunctionId;
+use crate::map::MapItem;
+use crate::symbol::SymbolId;
+use crate::ty::TypeId;
+
+/// Index of a construct.
+pub type ConstructId = Idx<Construct>;
+/// Index of a target region.
+pub type RegionId = Idx<Region>;
+/// Index of a stand-alone or structured data construct.
+pub type DataConstructId = Idx<DataConstruct>;
+/// Index of a loop nest.
+pub type LoopNestId = Idx<LoopNest>;
+
+/// One or more directives that apply to one statement, with nothing between them.
+///
+/// `#pragma omp target` directly followed by `#pragma omp teams distribute` is one construct with three leaves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Construct {
+    /// Indices into the unit's directives, outermost first.
+    pub directives: Vec<usize>,
+    /// The constructs they combine, outermost first.
+    pub leaves: Vec<Leaf>,
+    /// From the first pragma's `#` to the end of the statement.
+    pub range: TextRange,
+    /// The statement after the last pragma.
+    pub statement: Option<TextRange>,
+    /// The loops, for loop-associated constructs in canonical form.
+    pub nest: Option<LoopNestId>,
+    /// Explicit and predetermined data-sharing attributes.
+    pub sharing: Vec<DataSharing>,
+    /// The construct around it in the same region.
+    pub parent: Option<ConstructId>,
+    /// Constructs directly inside it, in source order.
+    pub children: Vec<ConstructId>,
+}
+
+impl Construct {
+    /// Whether it combines this leaf.
+    pub fn has(&self, leaf: Leaf) -> bool {
+        self.leaves.contains(&leaf)
+    }
+
+    /// Whether its threads are created or distributed by it.
+    pub fn forks(&self) -> bool {
+        self.has(Leaf::Parallel)
+    }
+}
+
+/// A data-sharing attribute of one variable on one construct.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DataSharing {
+    /// The variable.
+    pub symbol: SymbolId,
+    /// The attribute.
+    pub attribute: SharingAttribute,
+    /// The list item.
+    pub at: TextRange,
+}
+
+/// A data-sharing attribute.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SharingAttribute {
+    /// `shared`
+    Shared,
+    /// `private`
+    Private,
+    /// `firstprivate`
+    Firstprivate,
+    /// `lastprivate`
+    Lastprivate,
+    /// `linear` with its step, if not 1.
+    Linear(Option<TextRange>),
+    /// `reduction` of a whole variable or of sections of it.
+    Reduction {
+        /// The operation.
+        operation: ReductionOperation,
+        /// The item is a section (or element) rather than the whole variable.
+        is_section: bool,
+    },
+}
+
+/// The operation of a reduction.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum ReductionOperation {
+    /// `+` and `-`
+    Add,
+    /// `*`
+    Multiply,
+    /// `min`
+    Min,
+    /// `max`
+    Max,
+    /// `&`
+    BitAnd,
+    /// `|`
+    BitOr,
+    /// `^`
+    BitXor,
+    /// `&&`
+    LogicalAnd,
+    /// `||`
+    LogicalOr,
+    /// A user-declared reduction.
+    Declared(SmolStr),
+}
+
+/// A target region: what becomes one kernel and its launch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Region {
+    /// Its outermost construct; the leaves begin with `target`.
+    pub construct: ConstructId,
+    /// The function it stands in.
+    pub function: FunctionId,
+    /// Items of its `map`, `is_device_ptr` and `has_device_addr` clauses.
+    pub maps: Vec<MapItem>,
+    /// Implicit behaviour per category of variable.
+    pub defaultmaps: Vec<(DefaultmapCategory, DefaultmapBehavior)>,
+    /// Variables the kernel needs, ordered by first appearance in clauses, then in the body.
+    pub captures: Vec<Capture>,
+    /// Declarations of the enclosing functions that the body needs (types, constants), in source order.
+    pub local_declarations: Vec<TextRange>,
+    /// Uses of class members without `this->`, to be qualified in the kernel.
+    pub member_uses: Vec<TextRange>,
+    /// Uses of the word `this`.
+    pub this_uses: Vec<TextRange>,
+    /// Names of the functions it calls.
+    pub calls: Vec<Call>,
+    /// File-scope variables of the device it names (no capture).
+    pub device_globals: Vec<SymbolId>,
+}
+
+/// A call in a region or a function.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Call {
+    /// The unqualified name called.
+    pub name: SmolStr,
+    /// The place of the name.
+    pub at: TextRange,
+}
+
+/// A variable a region needs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Capture {
+    /// The variable.
+    pub object: CapturedObject,
+    /// Its type.
+    pub ty: TypeId,
+    /// How its value or storage reaches the kernel.
+    pub transport: Transport,
+    /// No clause names it.
+    pub is_implicit: bool,
+    /// The region may assign to it or pass its address on.
+    pub may_be_written: bool,
+    /// Its first use in the region, or the clause item.
+    pub at: TextRange,
+}
+
+/// What is captured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CapturedObject {
+    /// A variable.
+    Variable(SymbolId),
+    /// The object of the enclosing member function.
+    This,
+}
+
+/// How a captured object reaches the kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Transport {
+    /// By value in the argument itself: `firstprivate` scalars up to 8 bytes.
+    Literal,
+    /// By value through a copy made for the launch: wide scalars, arrays, structs.
+    Copy,
+    /// The device address of its storage: mapped variables.
+    Storage,
+    /// A pointer variable whose device counterpart is passed by value.
+    Pointee,
+    /// A device pointer, passed on as it is: `is_device_ptr`.
+    DevicePointer,
+    /// The storage is a device address already: `has_device_addr`.
+    DeviceAddress,
+    /// Nothing travels: `private`.
+    Private,
+}
+
+/// A structured or stand-alone data construct.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DataConstruct {
+    /// The construct.
+    pub construct: ConstructId,
+    /// Which one.
+    pub kind: DataConstructKind,
+    /// The function it stands in.
+    pub function: FunctionId,
+    /// Items of `map`, `to`, `from`, `use_device_ptr`, `use_device_addr`.
+    pub maps: Vec<MapItem>,
+}
+
+/// The data constructs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum DataConstructKind {
+    /// `target data`
+    Data,
+    /// `target enter data`
+    EnterData,
+    /// `target exit data`
+    ExitData,
+    /// `target update`
+    Update,
+}
+
+/// Variable categories of `defaultmap`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum DefaultmapCategory {
+    /// Every category.
+    All,
+    /// Scalars.
+    Scalar,
+    /// Arrays and classes.
+    Aggregate,
+    /// Pointers.
+    Pointer,
+}
+
+/// Implicit behaviours of `defaultmap`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum DefaultmapBehavior {
+    /// The rules without the clause.
+    Default,
+    /// `map(alloc)`
+    Alloc,
+    /// `map(to)`
+    To,
+    /// `map(from)`
+    From,
+    /// `map(tofrom)`
+    Tofrom,
+    /// `firstprivate`
+    Firstprivate,
+    /// No implicit attribute.
+    None,
+    /// Must be present.
+    Present,
+}
+
+bitflags! {
+    /// What an expression may do besides giving a value.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub struct Effects: u8 {
+        /// Calls a function or assigns.
+        const IMPURE = 1;
+    }
+}
+
+/// Loops in canonical form, outermost first, each the only statement of the one before (comments aside).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoopNest {
+    /// The loops.
+    pub loops: Vec<CanonicalLoop>,
+    /// The innermost body statement.
+    pub body: TextRange,
+}
+
+/// One loop in OpenMP canonical form.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CanonicalLoop {
+    /// The whole `for` statement.
+    pub range: TextRange,
+    /// The iteration variable.
+    pub variable: SmolStr,
+    /// Its type; of the reference's object if it is one.
+    pub ty: TypeId,
+    /// Whether the loop declares it.
+    pub declares_variable: bool,
+    /// The first value.
+    pub lower: TextRange,
+    /// The bound of the test.
+    pub bound: TextRange,
+    /// The test with the variable on its left.
+    pub relation: Relation,
+    /// The increment.
+    pub step: LoopStep,
+}
+
+/// The test of a canonical loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Relation {
+    /// `<`
+    Less,
+    /// `<=`
+    LessEqual,
+    /// `>`
+    Greater,
+    /// `>=`
+    GreaterEqual,
+    /// `!=`
+    NotEqual,
+}
+
+/// The increment of a canonical loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LoopStep {
+    /// `++`
+    Increment,
+    /// `--`
+    Decrement,
+    /// `+= range`
+    Add(TextRange),
+    /// `-= range`
+    Subtract(TextRange),
+}

@@ -1,0 +1,163 @@
+//! Names: variables, functions, types, and the scopes in which they are visible.
+
+use indexmap::IndexMap;
+use la_arena::{Arena, Idx};
+use rex_syntax::TextRange;
+use smol_str::SmolStr;
+
+use crate::ty::TypeId;
+
+/// Index of a symbol.
+pub type SymbolId = Idx<Symbol>;
+/// Index of a scope.
+pub type ScopeId = Idx<Scope>;
+
+/// A named entity of the unit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Symbol {
+    /// Its unqualified name.
+    pub name: SmolStr,
+    /// What it is.
+    pub kind: SymbolKind,
+    /// Its type; functions have their return type.
+    pub ty: TypeId,
+    /// Where its declarator stands in the unit's file; absent for names from headers.
+    pub declared_at: Option<TextRange>,
+    /// The initializer in the unit's file.
+    pub initializer: Option<TextRange>,
+    /// The whole declaration statement it came from, in the unit's file.
+    pub declaration: Option<TextRange>,
+}
+
+/// What a symbol is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SymbolKind {
+    /// A block-scope variable.
+    Local,
+    /// A block-scope `static` or `thread_local` variable.
+    StaticLocal,
+    /// A function parameter.
+    Parameter,
+    /// A namespace-scope or file-scope variable.
+    Global,
+    /// A non-static data member, inside its class.
+    Field,
+    /// A static data member, inside its class.
+    StaticField,
+    /// A function.
+    Function,
+    /// An enumerator.
+    Enumerator,
+    /// A typedef, class, enum or template type parameter.
+    Type,
+    /// A template value parameter.
+    TemplateValue,
+}
+
+impl SymbolKind {
+    /// Whether it is an object a region may capture.
+    pub fn is_variable(self) -> bool {
+        match self {
+            SymbolKind::Local | SymbolKind::StaticLocal | SymbolKind::Parameter | SymbolKind::Global => true,
+            SymbolKind::Field
+            | SymbolKind::StaticField
+            | SymbolKind::Function
+            | SymbolKind::Enumerator
+            | SymbolKind::Type
+            | SymbolKind::TemplateValue => false,
+        }
+    }
+}
+
+/// A lexical scope: a range of the file and the names declared in it.
+#[derive(Clone, Debug)]
+pub struct Scope {
+    /// Where its names are visible (from their declaration on).
+    pub range: TextRange,
+    /// The enclosing scope.
+    pub parent: Option<ScopeId>,
+    /// Names in declaration order; a name declared twice (redeclaration, overload) keeps every symbol.
+    pub names: IndexMap<SmolStr, Vec<SymbolId>>,
+    /// Inner scopes in source order.
+    pub children: Vec<ScopeId>,
+}
+
+/// All scopes of a unit. The root covers the file.
+#[derive(Clone, Debug)]
+pub struct ScopeTree {
+    scopes: Arena<Scope>,
+    root: ScopeId,
+}
+
+impl ScopeTree {
+    /// A tree with the file scope only.
+    pub fn new(file: TextRange) -> ScopeTree {
+        let mut scopes = Arena::new();
+        let root = scopes.alloc(Scope { range: file, parent: None, names: IndexMap::new(), children: Vec::new() });
+        ScopeTree { scopes, root }
+    }
+
+    /// The file scope.
+    pub fn root(&self) -> ScopeId {
+        self.root
+    }
+
+    /// Opens a scope inside another.
+    pub fn open(&mut self, parent: ScopeId, range: TextRange) -> ScopeId {
+        let id = self.scopes.alloc(Scope {
+            range,
+            parent: Some(parent),
+            names: IndexMap::new(),
+            children: Vec::new(),
+        });
+        self.scopes[parent].children.push(id);
+        id
+    }
+
+    /// Declares a name.
+    pub fn declare(&mut self, scope: ScopeId, name: SmolStr, symbol: SymbolId) {
+        self.scopes[scope].names.entry(name).or_default().push(symbol);
+    }
+
+    /// A scope.
+    pub fn scope(&self, id: ScopeId) -> &Scope {
+        &self.scopes[id]
+    }
+
+    /// The innermost scope around a range.
+    pub fn innermost(&self, at: TextRange) -> ScopeId {
+        let mut current = self.root;
+        loop {
+            let children = &self.scopes[current].children;
+            let after = children.partition_point(|child| self.scopes[*child].range.start() <= at.start());
+            match after.checked_sub(1).map(|idx| children[idx]) {
+                Some(child) if self.scopes[child].range.contains_range(at) => current = child,
+                _ => return current,
+            }
+        }
+    }
+
+    /// The symbol a name means at a place: the last one declared before it in the innermost scope that has one.
+    ///
+    /// Class scopes and function names are visible throughout; `declared_at` decides for the rest.
+    pub fn resolve(&self, symbols: &Arena<Symbol>, name: &str, at: TextRange) -> Option<SymbolId> {
+        let mut scope = Some(self.innermost(at));
+        while let Some(id) = scope {
+            let found = self.scopes[id].names.get(name).and_then(|candidates| {
+                candidates.iter().rev().copied().find(|candidate| is_visible(&symbols[*candidate], at))
+            });
+            if found.is_some() {
+                return found;
+            }
+            scope = self.scopes[id].parent;
+        }
+        None
+    }
+}
+
+fn is_visible(symbol: &Symbol, at: TextRange) -> bool {
+    match symbol.kind {
+        SymbolKind::Field | SymbolKind::StaticField | SymbolKind::Function => true,
+        _ => symbol.declared_at.is_none_or(|declared| declared.start() <= at.start()),
+    }
+}

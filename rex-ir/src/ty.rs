@@ -1,0 +1,342 @@
+//! Types as the lowering needs them: symbolic spellings with enough structure to classify and re-declare.
+//!
+//! A type keeps the words the user wrote (`size_t`, `struct cell`, `T`) and knows, where it could be found out, what they mean. Kernel signatures are
+//! printed from the words; the meaning decides how a variable travels to the device.
+
+use indexmap::IndexSet;
+use la_arena::{Arena, Idx};
+use smol_str::SmolStr;
+
+/// Index of an interned type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TypeId(u32);
+
+/// Index of a class, struct or union definition.
+pub type RecordId = Idx<Record>;
+
+/// A type: qualifiers and structure.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Type {
+    /// `const` at this level.
+    pub is_const: bool,
+    /// `volatile` at this level.
+    pub is_volatile: bool,
+    /// The structure.
+    pub kind: TypeKind,
+}
+
+/// The structure of a type.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum TypeKind {
+    /// A type named by specifiers.
+    Named {
+        /// The specifiers without storage class and qualifiers: `unsigned long`, `struct cell`, `std::size_t`.
+        spelling: SmolStr,
+        /// What they mean.
+        meaning: Meaning,
+    },
+    /// `T *`
+    Pointer(TypeId),
+    /// `T &` or `T &&`
+    Reference(TypeId),
+    /// `T [extent]`
+    Array {
+        /// The element type.
+        element: TypeId,
+        /// The number of elements.
+        extent: Extent,
+    },
+    /// A function; the text is the parameter list with parentheses.
+    Function {
+        /// The return type.
+        returns: TypeId,
+        /// `(int, double)`
+        parameters: SmolStr,
+    },
+}
+
+/// What the specifiers of a [`TypeKind::Named`] mean.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Meaning {
+    /// `void`
+    Void,
+    /// `bool`, `_Bool`
+    Bool,
+    /// An integer type. `bits` on an LP64 system.
+    Integer {
+        /// Width.
+        bits: u8,
+        /// Signedness; plain `char` counts as signed.
+        signed: bool,
+    },
+    /// `float`, `double`, `_Float16`.
+    Float {
+        /// Width.
+        bits: u8,
+    },
+    /// `long double`, `__float128`, complex types: arithmetic, wider than a kernel argument or without a device counterpart.
+    WideArithmetic,
+    /// An enumeration.
+    Enum,
+    /// A struct, class or union. The record is known when its definition was seen.
+    Record(Option<RecordId>),
+    /// A typedef or alias of another type.
+    Alias(TypeId),
+    /// A template parameter or a type that depends on one.
+    Dependent,
+    /// `auto` whose initializer does not decide it.
+    Auto,
+    /// Nothing is known.
+    Unknown,
+}
+
+/// The number of elements of an array.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Extent {
+    /// A constant expression, in the words of the source.
+    Constant(SmolStr),
+    /// An expression evaluated at run time (a variable length array).
+    Runtime(SmolStr),
+    /// `[]`, or decided by the initializer.
+    Unknown,
+}
+
+/// A class, struct or union.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// The tag, or the typedef name of an untagged one.
+    pub name: SmolStr,
+    /// Direct data members in declaration order.
+    pub fields: Vec<Field>,
+    /// Names of direct bases.
+    pub bases: Vec<SmolStr>,
+    /// Names of member functions.
+    pub methods: Vec<SmolStr>,
+}
+
+/// A data member.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Field {
+    /// Its name.
+    pub name: SmolStr,
+    /// Its type.
+    pub ty: TypeId,
+    /// Whether it is a static member.
+    pub is_static: bool,
+}
+
+/// All types of a program, interned.
+#[derive(Clone, Debug, Default)]
+pub struct TypeTable {
+    types: IndexSet<Type>,
+    /// The records.
+    pub records: Arena<Record>,
+}
+
+impl TypeTable {
+    /// Interns a type.
+    pub fn intern(&mut self, ty: Type) -> TypeId {
+        let (idx, _) = self.types.insert_full(ty);
+        TypeId(u32::try_from(idx).expect("fewer than 2^32 types"))
+    }
+
+    /// Interns an unqualified type.
+    pub fn plain(&mut self, kind: TypeKind) -> TypeId {
+        self.intern(Type { is_const: false, is_volatile: false, kind })
+    }
+
+    /// Interns a named type.
+    pub fn named(&mut self, spelling: impl Into<SmolStr>, meaning: Meaning) -> TypeId {
+        self.plain(TypeKind::Named { spelling: spelling.into(), meaning })
+    }
+
+    /// The type behind an id.
+    pub fn get(&self, id: TypeId) -> &Type {
+        self.types.get_index(id.0 as usize).expect("ids come from this table")
+    }
+
+    /// Number of types.
+    pub fn len(&self) -> usize {
+        self.types.len()
+    }
+
+    /// Whether there are no types.
+    pub fn is_empty(&self) -> bool {
+        self.types.is_empty()
+    }
+
+    /// Follows aliases.
+    pub fn desugar(&self, mut id: TypeId) -> TypeId {
+        while let TypeKind::Named { meaning: Meaning::Alias(next), .. } = &self.get(id).kind {
+            id = *next;
+        }
+        id
+    }
+
+    /// Follows aliases and references.
+    pub fn object_type(&self, id: TypeId) -> TypeId {
+        let id = self.desugar(id);
+        match &self.get(id).kind {
+            TypeKind::Reference(to) => self.desugar(*to),
+            _ => id,
+        }
+    }
+
+    /// The type without `const` and `volatile` at its top level.
+    pub fn unqualified(&mut self, id: TypeId) -> TypeId {
+        let ty = self.get(id);
+        if !ty.is_const && !ty.is_volatile {
+            return id;
+        }
+        let kind = ty.kind.clone();
+        self.plain(kind)
+    }
+
+    /// What a variable of the type is to the data environment.
+    pub fn category(&self, id: TypeId) -> Category {
+        match &self.get(self.object_type(id)).kind {
+            TypeKind::Pointer(_) => Category::Pointer,
+            TypeKind::Array { .. } => Category::Aggregate,
+            TypeKind::Function { .. } => Category::Function,
+            TypeKind::Reference(_) => Category::Unknown,
+            TypeKind::Named { meaning, .. } => match meaning {
+                Meaning::Bool | Meaning::Integer { .. } | Meaning::Float { .. } | Meaning::Enum => Category::Scalar,
+                Meaning::WideArithmetic => Category::WideScalar,
+                Meaning::Record(_) => Category::Aggregate,
+                Meaning::Dependent => Category::Dependent,
+                Meaning::Void | Meaning::Alias(_) | Meaning::Auto | Meaning::Unknown => Category::Unknown,
+            },
+        }
+    }
+
+    /// The element type of an array or the pointee of a pointer, aliases followed.
+    pub fn element(&self, id: TypeId) -> Option<TypeId> {
+        match &self.get(self.object_type(id)).kind {
+            TypeKind::Array { element, .. } => Some(*element),
+            TypeKind::Pointer(to) => Some(*to),
+            TypeKind::Named { .. } | TypeKind::Reference(_) | TypeKind::Function { .. } => None,
+        }
+    }
+
+    /// The element type after all array dimensions are removed.
+    pub fn innermost_element(&self, mut id: TypeId) -> TypeId {
+        while let TypeKind::Array { element, .. } = &self.get(self.object_type(id)).kind {
+            id = *element;
+        }
+        id
+    }
+
+    /// Whether an array type has a dimension known only at run time, at any level, also behind a pointer.
+    pub fn is_variably_modified(&self, id: TypeId) -> bool {
+        match &self.get(self.object_type(id)).kind {
+            TypeKind::Array { element, extent } => {
+                matches!(extent, Extent::Runtime(_)) || self.is_variably_modified(*element)
+            }
+            TypeKind::Pointer(to) => self.is_variably_modified(*to),
+            TypeKind::Named { .. } | TypeKind::Reference(_) | TypeKind::Function { .. } => false,
+        }
+    }
+
+    /// The member of a record type with this name; direct members only.
+    pub fn field(&self, id: TypeId, name: &str) -> Option<&Field> {
+        let record = self.record(id)?;
+        self.records[record].fields.iter().find(|field| field.name == name)
+    }
+
+    /// The record behind a type.
+    pub fn record(&self, id: TypeId) -> Option<RecordId> {
+        match &self.get(self.object_type(id)).kind {
+            TypeKind::Named { meaning: Meaning::Record(record), .. } => *record,
+            _ => None,
+        }
+    }
+
+    /// Declares `name` with this type, in C.
+    ///
+    /// `declare(double[4], "x")` is `double x[4]`; a pointer to an array gets its parentheses. An empty name gives the type alone.
+    pub fn declare(&self, id: TypeId, name: &str) -> String {
+        self.declarator(id, name.to_string())
+    }
+
+    /// The type as written in a cast.
+    pub fn spell(&self, id: TypeId) -> String {
+        self.declarator(id, String::new())
+    }
+
+    fn declarator(&self, id: TypeId, inner: String) -> String {
+        let ty = self.get(id);
+        let qualifiers = match (ty.is_const, ty.is_volatile) {
+            (false, false) => "",
+            (true, false) => "const ",
+            (false, true) => "volatile ",
+            (true, true) => "const volatile ",
+        };
+        match &ty.kind {
+            TypeKind::Named { spelling, .. } => {
+                let gap = if inner.is_empty() { "" } else { " " };
+                format!("{qualifiers}{spelling}{gap}{inner}")
+            }
+            TypeKind::Pointer(to) => self.declarator(*to, self.prefixed(*to, "*", qualifiers, inner)),
+            TypeKind::Reference(to) => self.declarator(*to, self.prefixed(*to, "&", qualifiers, inner)),
+            TypeKind::Array { element, extent } => {
+                let extent = match extent {
+                    Extent::Constant(text) | Extent::Runtime(text) => text.as_str(),
+                    Extent::Unknown => "",
+                };
+                self.declarator(*element, format!("{inner}[{extent}]"))
+            }
+            TypeKind::Function { returns, parameters } => self.declarator(*returns, format!("{inner}{parameters}")),
+        }
+    }
+
+    fn prefixed(&self, to: TypeId, sign: &str, qualifiers: &str, inner: String) -> String {
+        let marked = match (qualifiers.is_empty(), inner.is_empty()) {
+            (true, _) => format!("{sign}{inner}"),
+            (false, true) => format!("{sign}{}", qualifiers.trim_end()),
+            (false, false) => format!("{sign}{qualifiers}{inner}"),
+        };
+        match self.get(to).kind {
+            TypeKind::Array { .. } | TypeKind::Function { .. } => format!("({marked})"),
+            TypeKind::Named { .. } | TypeKind::Pointer(_) | TypeKind::Reference(_) => marked,
+        }
+    }
+}
+
+/// OpenMP's categories of variables, as `defaultmap` counts them, and what lies outside them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Category {
+    /// Arithmetic or enumeration, at most 8 bytes.
+    Scalar,
+    /// Arithmetic, wider than 8 bytes.
+    WideScalar,
+    /// Array, struct, class, union.
+    Aggregate,
+    /// A pointer.
+    Pointer,
+    /// A function.
+    Function,
+    /// Depends on a template parameter.
+    Dependent,
+    /// Not known.
+    Unknown,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn declarators_keep_their_parentheses() {
+        let mut types = TypeTable::default();
+        let double = types.named("double", Meaning::Float { bits: 64 });
+        let row = types.plain(TypeKind::Array { element: double, extent: Extent::Constant("M".into()) });
+        let rows = types.plain(TypeKind::Pointer(row));
+        assert_eq!(types.declare(rows, "a"), "double (*a)[M]");
+        let matrix = types.plain(TypeKind::Array { element: row, extent: Extent::Constant("N".into()) });
+        assert_eq!(types.declare(matrix, "a"), "double a[N][M]");
+        let reference = types.plain(TypeKind::Reference(matrix));
+        assert_eq!(types.declare(reference, "a"), "double (&a)[N][M]");
+        let constant = types.intern(Type { is_const: true, is_volatile: false, kind: TypeKind::Pointer(double) });
+        assert_eq!(types.declare(constant, "p"), "double *const p");
+    }
+}

@@ -1,0 +1,297 @@
+//! `device-closure`: the functions and variables that device code reaches.
+//!
+//! Starts from the calls of all target regions and follows calls by name: every overload of a name is taken, and every operator. A function needs no `declare target`. File-scope variables that
+//! device functions name get a copy on the device (OpenMP's implicit rule), constants are copied without an offload entry.
+
+use indexmap::IndexSet;
+use rex_ir::facet::Facet;
+use rex_ir::item::{DeviceStorage, Function, FunctionId, Item, ItemKind};
+use rex_ir::kernel::BodyText;
+use rex_ir::program::{DeviceCode, DeviceFunction, Program};
+use rex_ir::region::Call;
+use rex_ir::symbol::{SymbolId, SymbolKind};
+use rex_syntax::diag::Code;
+use rex_syntax::{TextRange, lex};
+use smol_str::SmolStr;
+
+use crate::analysis::device_functions;
+use crate::pass::{Outcome, Pass, PassCx, PassInfo};
+
+/// The pass.
+#[derive(Clone, Copy, Debug)]
+pub struct DeviceClosure;
+
+static INFO: PassInfo = PassInfo {
+    name: "device-closure",
+    summary: "functions and variables that device code reaches",
+    reads: Facet::ITEMS.union(Facet::TYPES).union(Facet::REGIONS).union(Facet::CAPTURES),
+    writes: Facet::DEVICE_CODE,
+    after: &[],
+};
+
+impl Pass for DeviceClosure {
+    fn info(&self) -> &'static PassInfo {
+        &INFO
+    }
+
+    fn run(&self, cx: &mut PassCx<'_>) -> Outcome {
+        let code = closure(cx);
+        let changed = cx.program.device_code != code;
+        cx.program.device_code = code;
+        Outcome { changed }
+    }
+}
+
+struct Closure {
+    functions: IndexSet<FunctionId>,
+    variables: IndexSet<SymbolId>,
+    header_functions: IndexSet<SmolStr>,
+    /// Calls still to follow.
+    pending: Vec<Call>,
+    seen: IndexSet<SmolStr>,
+}
+
+fn closure(cx: &mut PassCx<'_>) -> DeviceCode {
+    let mut closure = Closure {
+        functions: IndexSet::new(),
+        variables: IndexSet::new(),
+        header_functions: IndexSet::new(),
+        pending: Vec::new(),
+        seen: IndexSet::new(),
+    };
+    let program = &*cx.program;
+    if program.regions.is_empty() && program.declare_target.is_empty() {
+        return DeviceCode::default();
+    }
+    for (_, region) in program.regions.iter() {
+        closure.pending.extend(region.calls.iter().cloned());
+        for symbol in &region.device_globals {
+            closure.variables.insert(*symbol);
+        }
+    }
+    for symbol in program.declare_target.keys() {
+        closure.variables.insert(*symbol);
+    }
+    for reduction in &program.declared_reductions {
+        let initializer = match reduction.initializer {
+            Some(
+                rex_ir::program::ReductionInitializer::Value(range) | rex_ir::program::ReductionInitializer::Call(range),
+            ) => Some(range),
+            None => None,
+        };
+        for range in [Some(reduction.combiner), initializer].into_iter().flatten() {
+            for at in lex::identifiers(program.source(), range) {
+                let name = program.text(at);
+                let is_function = program
+                    .scopes
+                    .resolve(&program.symbols, name, at)
+                    .is_some_and(|id| program.symbols[id].kind == SymbolKind::Function);
+                if is_function {
+                    closure.pending.push(Call { name: name.into(), at });
+                }
+            }
+        }
+    }
+    if !program.regions.is_empty() {
+        for (id, function) in program.functions.iter() {
+            if function.name.starts_with("operator") && !function.in_class {
+                take(program, id, function, &mut closure);
+            }
+        }
+    }
+    let mut missing: Vec<Call> = Vec::new();
+    while let Some(call) = closure.pending.pop() {
+        follow(program, &call, &mut closure, &mut missing);
+    }
+    add_constants_of_initializers(program, &mut closure.variables);
+    report_missing(cx, missing);
+
+    let program = &*cx.program;
+    let mut functions: Vec<FunctionId> = closure.functions.into_iter().collect();
+    functions.sort_by_key(|id| program.functions[*id].range.start());
+    let mut variables: Vec<(SymbolId, DeviceStorage)> =
+        closure.variables.into_iter().map(|symbol| (symbol, storage(program, symbol))).collect();
+    variables.sort_by_key(|(symbol, _)| program.symbols[*symbol].declared_at.map_or(0.into(), |range| range.start()));
+    DeviceCode {
+        functions: functions
+            .into_iter()
+            .map(|function| DeviceFunction { function, body: BodyText::verbatim(program.functions[function].range) })
+            .collect(),
+        variables,
+        header_functions: closure.header_functions.into_iter().collect(),
+    }
+}
+
+fn take(program: &Program, id: FunctionId, function: &Function, closure: &mut Closure) {
+    if !closure.functions.insert(id) {
+        return;
+    }
+    closure.pending.extend(function.calls.iter().cloned());
+    for symbol in &function.globals {
+        if program.symbols[*symbol].kind == SymbolKind::Global {
+            closure.variables.insert(*symbol);
+        }
+    }
+}
+
+fn follow(program: &Program, call: &Call, closure: &mut Closure, missing: &mut Vec<Call>) {
+    if !closure.seen.insert(call.name.clone()) {
+        return;
+    }
+    let mut found = false;
+    for (id, function) in program.functions.iter() {
+        if function.name == call.name && !function.is_main {
+            found = true;
+            take(program, id, function, closure);
+        }
+    }
+    if found || device_functions::is_known(&call.name) {
+        return;
+    }
+    let resolved = program.scopes.resolve(&program.symbols, &call.name, call.at);
+    match resolved.map(|id| program.symbols[id].kind) {
+        // A variable of function type or a functor, a type (constructor), a member: nothing to copy.
+        Some(kind) if kind != SymbolKind::Function => return,
+        _ => {}
+    }
+    let is_method = program
+        .types
+        .records
+        .iter()
+        .any(|(_, record)| record.name == call.name || record.methods.contains(&call.name));
+    if is_method || program.unit.macros.lookup_at(&call.name, call.at.start()).is_some() {
+        return;
+    }
+    if let Some(expansion) = &program.unit.expansion
+        && let Some(declaration) = expansion.declarations().function(&call.name)
+        && let rex_syntax::expansion::HeaderOrigin::User { .. } = declaration.origin
+    {
+        closure.header_functions.insert(call.name.clone());
+        let text = declaration.text;
+        for at in lex::identifiers(text, TextRange::up_to(rex_syntax::TextSize::of(text))) {
+            closure.pending.push(Call { name: text[at].into(), at: call.at });
+        }
+        return;
+    }
+    let is_called_in_text = program.text(call.at) == call.name;
+    if is_called_in_text {
+        missing.push(call.clone());
+    }
+}
+
+/// A constant's initializer may name other constants.
+fn add_constants_of_initializers(program: &Program, variables: &mut IndexSet<SymbolId>) {
+    let mut next = 0;
+    while let Some(symbol) = variables.get_index(next).copied() {
+        next += 1;
+        let Some(initializer) = program.symbols[symbol].initializer else { continue };
+        for at in lex::identifiers(program.source(), initializer) {
+            if let Some(inner) = program.scopes.resolve(&program.symbols, program.text(at), at)
+                && program.symbols[inner].kind == SymbolKind::Global
+            {
+                variables.insert(inner);
+            }
+        }
+    }
+}
+
+fn storage(program: &Program, symbol: SymbolId) -> DeviceStorage {
+    if let Some(storage) = program.declare_target.get(&symbol) {
+        return *storage;
+    }
+    let found = &program.symbols[symbol];
+    let element = program.types.innermost_element(found.ty);
+    if program.types.get(element).is_const && found.initializer.is_some() {
+        DeviceStorage::Constant
+    } else {
+        DeviceStorage::Enter
+    }
+}
+
+/// A call that nothing defines. A prototype in the unit may be another file's device function; without one the name is unknown.
+fn report_missing(cx: &mut PassCx<'_>, missing: Vec<Call>) {
+    for call in missing {
+        let program = &*cx.program;
+        if is_declare_target_prototype(program, &call.name) {
+            continue;
+        }
+        let system = program.unit.expansion.as_ref().is_some_and(|expansion| {
+            expansion.declarations().function(&call.name).is_some()
+        });
+        let declared = prototypes(&program.items).any(|name| *name == call.name) || system;
+        if !declared {
+            continue;
+        }
+        let mut diagnostic = cx.diagnostic(
+            Code::CallWithoutDefinition,
+            call.at,
+            format!("device code calls `{}`, which is not defined in this file", call.name),
+        );
+        diagnostic = if system {
+            diagnostic
+                .with_note("it is a function of the host's library")
+                .with_help("move the call out of the target region")
+        } else {
+            diagnostic.with_help(format!(
+                "define `{}` in this file, or declare it in a `declare target` region if another file defines it for the device",
+                call.name
+            ))
+        };
+        cx.diagnostics.push(diagnostic);
+    }
+}
+
+fn prototypes(items: &[Item]) -> impl Iterator<Item = &SmolStr> {
+    let mut stack: Vec<&Item> = items.iter().collect();
+    std::iter::from_fn(move || {
+        while let Some(item) = stack.pop() {
+            match &item.kind {
+                ItemKind::Prototype(name) => return Some(name),
+                ItemKind::Block { items, .. } => stack.extend(items),
+                _ => {}
+            }
+        }
+        None
+    })
+}
+
+/// Whether a `declare target` list or range names the function.
+pub fn is_declare_target_prototype(program: &Program, name: &str) -> bool {
+    use rex_syntax::omp::directive::Leaf;
+    let mut open: Option<TextRange> = None;
+    for directive in &program.unit.directives {
+        match directive.first() {
+            Some(Leaf::DeclareTarget) => {
+                let lists = directive
+                    .argument
+                    .into_iter()
+                    .chain(directive.clauses.iter().flat_map(|clause| clause.items().iter().map(|item| item.range)));
+                let mut any = false;
+                for list in lists {
+                    any = true;
+                    if lex::identifiers(program.source(), list).any(|at| program.text(at) == name) {
+                        return true;
+                    }
+                }
+                if !any {
+                    open = Some(directive.range);
+                }
+            }
+            Some(Leaf::BeginDeclareTarget) => open = Some(directive.range),
+            Some(Leaf::EndDeclareTarget) => {
+                let Some(begin) = open.take() else { continue };
+                let range = TextRange::new(begin.end(), directive.range.start());
+                let inside = program.symbols.iter().any(|(_, symbol)| {
+                    symbol.kind == SymbolKind::Function
+                        && symbol.name == name
+                        && symbol.declared_at.is_some_and(|declared| range.contains_range(declared))
+                });
+                if inside {
+                    return true;
+                }
+            }
+            _ => {}
+        }
+    }
+    false
+}

@@ -10,6 +10,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 pub use command::{Command, Plan};
+pub use image::{DeviceBuild, DeviceUnit};
 
 use crate::flags::{CompilerFlags, FlagKind};
 use crate::toolchain::{DeviceCompiler, Family, HostCompilers, OffloadRuntime};
@@ -84,43 +85,74 @@ pub struct BuildRequest<'a> {
 
 /// Plans the build of a program.
 pub fn plan(request: &BuildRequest<'_>) -> Plan {
-    let devices: Vec<(&Path, &Path)> = request
-        .units
-        .iter()
-        .filter_map(|unit| {
-            Some((
-                unit.source.as_path(),
-                unit.lowered.as_ref()?.device.as_deref()?,
-            ))
-        })
-        .collect();
     let objects: Vec<PathBuf> = (0..request.units.len())
         .map(|unit_idx| object_path(request, unit_idx))
         .collect();
+    let compile = request.units.iter().zip(&objects);
     let mut stages = vec![
-        request
-            .units
-            .iter()
-            .zip(&objects)
+        compile
             .map(|(unit, object)| compile_unit(request, unit, object))
             .collect::<Vec<_>>(),
     ];
     let mut link_objects = objects;
-    if request.runtime.is_some() {
+    if let Some(runtime) = request.runtime {
         let image = image_path(request);
-        if !devices.is_empty() {
-            let [compile, link] = image::plan(request, &devices, &image);
-            stages[0].extend(compile);
-            stages.push(link);
+        let device = DeviceBuild {
+            target: request.device,
+            cxx: &request.host.cxx,
+            flags: request.flags,
+            abi: runtime.abi,
+            helpers: request.work,
+        };
+        let device_stages = plan_image(&device, request.units, &image);
+        let has_device_code = !device_stages.is_empty();
+        for (stage_idx, commands) in device_stages.into_iter().enumerate() {
+            match stages.get_mut(stage_idx) {
+                Some(stage) => stage.extend(commands),
+                None => stages.push(commands),
+            }
         }
         let registration = request.work.join("register_cubin.o");
-        let embedded = (!devices.is_empty()).then_some(image.as_path());
+        let embedded = has_device_code.then_some(image.as_path());
         stages.push(vec![compile_registration(request, embedded, &registration)]);
         link_objects.push(registration);
     }
     stages.push(vec![link(request, &link_objects)]);
     stages.retain(|stage| !stage.is_empty());
     Plan { stages }
+}
+
+/// Plans the device image in stages that may run beside the host's.
+///
+/// One device file becomes the image at once, which optimizes best; several become objects first.
+fn plan_image(device: &DeviceBuild<'_>, units: &[Unit], image: &Path) -> Vec<Vec<Command>> {
+    let files: Vec<DeviceUnit<'_>> = units.iter().filter_map(device_unit).collect();
+    let in_sequence = |commands: Vec<Command>| commands.into_iter().map(|command| vec![command]);
+    match files.as_slice() {
+        [] => Vec::new(),
+        [file] => in_sequence(device.image_of_one(*file, image)).collect(),
+        files => {
+            let objects: Vec<PathBuf> = files
+                .iter()
+                .map(|unit| unit.file.with_extension("device.o"))
+                .collect();
+            let compile = files.iter().zip(&objects);
+            let compile = compile
+                .map(|(unit, object)| device.object(*unit, object))
+                .collect();
+            std::iter::once(compile)
+                .chain(in_sequence(device.link(&objects, image)))
+                .collect()
+        }
+    }
+}
+
+fn device_unit(unit: &Unit) -> Option<DeviceUnit<'_>> {
+    let file = unit.lowered.as_ref()?.device.as_deref()?;
+    Some(DeviceUnit {
+        original: &unit.source,
+        file,
+    })
 }
 
 /// The file that holds the device image: temporary if it is embedded, else beside the program.
@@ -164,7 +196,7 @@ fn compile_unit(request: &BuildRequest<'_>, unit: &Unit, object: &Path) -> Comma
         Some(lowered) => {
             // Quoted includes are looked for where the original file is, before the user's folders.
             command = command
-                .args(abi_define(request.runtime))
+                .args(request.runtime.map(|runtime| abi_define(runtime.abi)))
                 .arg("-iquote")
                 .arg(folder_of(&unit.source))
                 .arg("-I")
@@ -203,7 +235,7 @@ fn compile_registration(
     let mut command = Command::of_compiler(&request.host.cxx)
         .arg("-O2")
         .args(flags)
-        .args(abi_define(request.runtime));
+        .args(request.runtime.map(|runtime| abi_define(runtime.abi)));
     if let Some(image) = image {
         command = command.arg(match request.placement {
             ImagePlacement::Embedded => string_define("REX_EMBED_IMAGE", image.as_os_str()),
@@ -252,8 +284,8 @@ fn link(request: &BuildRequest<'_>, objects: &[PathBuf]) -> Command {
     command.arg("-o").arg(request.output)
 }
 
-fn abi_define(runtime: Option<&OffloadRuntime>) -> Option<String> {
-    runtime.map(|runtime| format!("-DREX_LLVM_ABI={}", runtime.abi))
+fn abi_define(abi: u32) -> String {
+    format!("-DREX_LLVM_ABI={abi}")
 }
 
 fn string_define(name: &str, value: &std::ffi::OsStr) -> OsString {

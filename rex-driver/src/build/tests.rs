@@ -89,7 +89,7 @@ fn a_program_for_the_host_device() {
         &case,
         expect![[r#"
             gcc -DREX_LLVM_ABI=19 -iquote src -I work -O3 -Iinc -DN=4 -Wall -fopenmp -foffload=disable -c work/rose_axpy.c -o work/axpy.o
-            g++ -x c++ -std=gnu++17 -fPIC -DREX_DEVICE_HOST -fno-gnu-unique '-DREX_DEVICE_SOURCE="rex_lib_axpy.cu"' -DREX_LLVM_ABI=19 -iquote src -I work -O3 -Iinc -DN=4 -shared -Wl,-Bsymbolic work/rex_nvidia.cu -x none -lm -lpthread -o work/rex_lib_nvidia.image.so
+            g++ -x c++ -std=gnu++17 -fPIC -DREX_DEVICE_HOST -fno-gnu-unique '-DREX_DEVICE_SOURCE="rex_lib_axpy.cu"' -DREX_LLVM_ABI=19 -iquote src -I work -O3 -Iinc -DN=4 -shared -Wl,-Bsymbolic -Wl,-z,defs work/rex_nvidia.cu -x none -lm -lpthread -o work/rex_lib_nvidia.image.so
             --
             g++ -O2 -DREX_LLVM_ABI=19 '-DREX_EMBED_IMAGE="work/rex_lib_nvidia.image.so"' -c work/register_cubin.cpp -o work/register_cubin.o
             --
@@ -152,7 +152,9 @@ fn a_gpu_with_clang_and_ptxas() {
         &case,
         expect![[r#"
             gcc -DREX_LLVM_ABI=19 -iquote . -I work -fopenmp -foffload=disable -c work/rose_axpy.c -o work/axpy.o
-            clang-19 -x cuda --cuda-device-only --cuda-gpu-arch=sm_80 -nocudainc -nocudalib -std=gnu++17 -O3 '-DREX_DEVICE_SOURCE="rex_lib_axpy.cu"' -DREX_LLVM_ABI=19 -iquote . -I work --ptxas-path=/cuda/bin/ptxas -c work/rex_nvidia.cu -o work/rex_lib_nvidia.cubin
+            clang-19 -x cuda --cuda-device-only --cuda-gpu-arch=sm_80 -nocudainc -nocudalib -std=gnu++17 -O3 '-DREX_DEVICE_SOURCE="rex_lib_axpy.cu"' -DREX_LLVM_ABI=19 -iquote . -I work -S work/rex_nvidia.cu -o work/rex_lib_nvidia.ptx
+            --
+            /cuda/bin/ptxas -arch=sm_80 -O3 work/rex_lib_nvidia.ptx -o work/rex_lib_nvidia.cubin
             --
             g++ -O2 -DREX_LLVM_ABI=19 '-DREX_EMBED_IMAGE="work/rex_lib_nvidia.cubin"' -c work/register_cubin.cpp -o work/register_cubin.o
             --

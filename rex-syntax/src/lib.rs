@@ -3,6 +3,7 @@
 //! This crate is usable alone for source tools. It owns bytes ([`source`]), edits over them ([`edit`]), messages about them ([`diag`]),
 //! OpenMP directives ([`omp`]) and the syntax tree. It knows nothing about what a directive means.
 
+mod attribute;
 mod condition;
 pub mod cst;
 pub mod declarations;

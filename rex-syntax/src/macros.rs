@@ -2,6 +2,8 @@
 //!
 //! Definitions of the main file come from its text; those of headers and of the compiler from the [`Expansion`], if there is one.
 
+mod expand;
+
 use std::sync::{Arc, OnceLock};
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -92,6 +94,10 @@ pub struct MacroTable {
     events: FxHashMap<SmolStr, Vec<Event>>,
     expansion: Option<Arc<Expansion>>,
     system: SystemMacros,
+    /// Sorted, disjoint.
+    inactive: Vec<TextRange>,
+    /// Whether any definition mentions `_Pragma`.
+    any_pragma: bool,
 }
 
 /// Whether the table holds every definition there is.
@@ -138,10 +144,11 @@ impl MacroTable {
                 None => SystemMacros::Unread,
             },
             expansion,
+            inactive: inactive.to_vec(),
             ..MacroTable::default()
         };
         table.read_headers(offset_of_line);
-        table.read_text(text, inactive);
+        table.read_text(text);
         table
     }
 
@@ -160,6 +167,7 @@ impl MacroTable {
             let Some(name) = define.name(expansion.text()) else {
                 continue;
             };
+            self.any_pragma |= slice(expansion.text(), define.rest).contains("_Pragma");
             let source = match define.is_undef {
                 true => EventSource::Undef,
                 false => EventSource::Header(idx),
@@ -168,22 +176,20 @@ impl MacroTable {
         }
     }
 
-    fn read_text(&mut self, text: &str, inactive: &[TextRange]) {
+    fn read_text(&mut self, text: &str) {
         for line in pragma::directives(text) {
             let is_undef = match line.name(text) {
                 "define" => false,
                 "undef" => true,
                 _ => continue,
             };
-            if inactive
-                .iter()
-                .any(|range| range.contains_range(line.range))
-            {
+            if self.skips(line.range.start()) {
                 continue;
             }
             let Some(mut def) = MacroDef::parse(slice(text, line.rest), HeaderOrigin::Main) else {
                 continue;
             };
+            self.any_pragma |= def.body.contains("_Pragma");
             let name = def.name.clone();
             def.range = Some(line.range);
             let (source, def) = match is_undef {
@@ -230,6 +236,28 @@ impl MacroTable {
         self.system == SystemMacros::Known
     }
 
+    /// Whether the preprocessor skips this place.
+    pub(crate) fn skips(&self, at: TextSize) -> bool {
+        let idx = self.inactive.partition_point(|range| range.end() <= at);
+        self.inactive
+            .get(idx)
+            .is_some_and(|range| range.contains(at))
+    }
+
+    pub(crate) fn skips_anything(&self) -> bool {
+        !self.inactive.is_empty()
+    }
+
+    /// Whether any macro bears a pragma of any kind.
+    pub(crate) fn any_pragma(&self) -> bool {
+        self.any_pragma
+    }
+
+    /// Whether the name is a macro at any place.
+    pub(crate) fn is_macro_somewhere(&self, name: &str) -> bool {
+        self.events.contains_key(name)
+    }
+
     /// Every name that may appear when this macro is expanded: the identifiers of its body and, through other macros, of theirs.
     ///
     /// Parameters are left out, and so are the names of macros that are expanded further.
@@ -259,6 +287,9 @@ impl MacroTable {
 
     /// Whether any definition of this name has `_Pragma("omp ..")` in its body, directly or through other macros.
     pub fn bears_pragma(&self, name: &str) -> bool {
+        if !self.any_pragma || !self.is_macro_somewhere(name) {
+            return false;
+        }
         let mut seen: FxHashSet<SmolStr> = FxHashSet::default();
         let mut waiting = vec![SmolStr::from(name)];
         while let Some(name) = waiting.pop() {
@@ -303,7 +334,9 @@ fn has_omp_pragma(body: &str) -> bool {
     tokens.windows(3).any(|window| {
         window[0].text(body) == "_Pragma"
             && match window[2].kind {
-                TokenKind::String => crate::pragma::is_omp_string(window[2].text(body)),
+                TokenKind::String => {
+                    pragma::is_omp_string(&pragma::destringize(window[2].text(body)))
+                }
                 _ => true,
             }
     })

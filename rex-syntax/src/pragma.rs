@@ -106,15 +106,36 @@ fn directive_line(text: &str, hash: Token, lexer: &mut Lexer<'_>) -> DirectiveLi
     }
 }
 
-/// Whether a string literal holds an omp pragma, as `_Pragma` would read it.
-pub(crate) fn is_omp_string(literal: &str) -> bool {
-    let inner = literal
-        .trim_start_matches(['L', 'u', 'U', '8', 'R'])
-        .trim_start_matches(['"', '(']);
-    let inner = inner.trim_start();
-    inner
-        .strip_prefix("omp")
-        .is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_'))
+/// The text of a string literal as `_Pragma` reads it: without prefix and quotes, `\\"` and `\\\\` undone.
+pub(crate) fn destringize(literal: &str) -> String {
+    let Some(open) = literal.find('"') else {
+        return String::new();
+    };
+    let inner = &literal[open + 1..];
+    let inner = inner.strip_suffix('"').unwrap_or(inner);
+    if literal[..open].ends_with('R') {
+        let text = inner.split_once('(').map_or(inner, |(_, rest)| rest);
+        return text
+            .rsplit_once(')')
+            .map_or(text, |(text, _)| text)
+            .to_owned();
+    }
+    let mut out = String::with_capacity(inner.len());
+    let mut chars = inner.chars().peekable();
+    while let Some(c) = chars.next() {
+        let escaped = match (c, chars.peek()) {
+            ('\\', Some('"' | '\\')) => chars.next(),
+            _ => None,
+        };
+        out.push(escaped.unwrap_or(c));
+    }
+    out
+}
+
+/// Whether the text of a pragma is an omp directive.
+pub(crate) fn is_omp_string(pragma: &str) -> bool {
+    let rest = pragma.trim_start().strip_prefix("omp");
+    rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_'))
 }
 
 #[cfg(test)]

@@ -45,10 +45,10 @@ pub fn read_unit(
     expansion: Option<Arc<Expansion>>,
     diagnostics: &mut Diagnostics,
 ) -> Unit {
-    let (_, written_macros) = conditionals_and_macros(sources, file, expansion.as_ref());
-    let working = working_file(sources, file, &written_macros);
+    let written = conditionals_and_macros(sources, file, expansion.as_ref());
+    let working = working_file(sources, file, &written.1);
     let (inactive, macros) = match working == file {
-        true => conditionals_and_macros(sources, file, expansion.as_ref()),
+        true => written,
         false => conditionals_and_macros(sources, working, expansion.as_ref()),
     };
     let source = sources.file(working);

@@ -1,12 +1,438 @@
 //! The working file: the user's text with the macros written out that hide directives.
+//!
+//! Two rounds, each a derived file of its own. The first writes out `_Pragma("omp ..")`, OpenMP attributes and the macros that hide
+//! directives or braces. The second writes out macros that stand for words of a directive and for the loop after one. Where there is
+//! nothing to write out there is no derived file.
 
+use rustc_hash::FxHashMap;
+use text_size::{TextRange, TextSize};
+
+use crate::attribute;
+use crate::diag::Diagnostics;
+use crate::edit::EditSet;
+use crate::lex::{self, Token, TokenKind, significant_tokens, slice};
 use crate::macros::MacroTable;
-use crate::source::{FileId, SourceMap};
+use crate::omp::clause::{ClauseName, Locator};
+use crate::omp::directive::{Association, Directive};
+use crate::omp::locator::closing;
+use crate::omp::parse::parse_directive;
+use crate::pragma::{self, PragmaLine};
+use crate::source::{Derivation, FileId, FileRange, SourceFile, SourceMap};
 
 /// The file that everything downstream works on.
 ///
 /// If active code calls macros that bear pragmas, or has `_Pragma("omp ..")` itself, this is a derived file in which they are written out
-/// as the user could have written them; otherwise it is `file` itself.
-pub fn working_file(_sources: &mut SourceMap, file: FileId, _macros: &MacroTable) -> FileId {
-    file
+/// as the user could have written them; otherwise it is `file` itself. `macros` is the table of `file`.
+pub fn working_file(sources: &mut SourceMap, file: FileId, macros: &MacroTable) -> FileId {
+    let edits = Code::read(sources, file, file, macros).structure_edits();
+    let structured = derive(sources, file, &edits);
+    let edits = Code::read(sources, structured, file, macros).directive_edits();
+    derive(sources, structured, &edits)
+}
+
+/// Adds the edited file; the same file when there are no edits or they contradict each other.
+fn derive(sources: &mut SourceMap, from: FileId, edits: &EditSet) -> FileId {
+    let source = sources.file(from);
+    if edits.is_empty() {
+        return from;
+    }
+    let Ok((bytes, map)) = edits.apply_with_map(source.bytes()) else {
+        return from;
+    };
+    let derived = SourceFile::new(source.name(), source.language(), bytes)
+        .with_derivation(Derivation { from, map });
+    sources.add(derived)
+}
+
+/// The active code of a file, without its preprocessor lines.
+struct Code<'s> {
+    sources: &'s SourceMap,
+    file: FileId,
+    text: &'s str,
+    /// The file that `macros` describes.
+    written: FileId,
+    macros: &'s MacroTable,
+    tokens: Vec<Token>,
+}
+
+impl<'s> Code<'s> {
+    fn read(
+        sources: &'s SourceMap,
+        file: FileId,
+        written: FileId,
+        macros: &'s MacroTable,
+    ) -> Code<'s> {
+        let text = sources.file(file).text();
+        let mut code = Code {
+            sources,
+            file,
+            text,
+            written,
+            macros,
+            tokens: Vec::new(),
+        };
+        let mut start = TextSize::new(0);
+        let mut tokens = Vec::new();
+        for line in pragma::directives(text) {
+            tokens.extend(significant_tokens(
+                text,
+                TextRange::new(start, line.range.start()),
+            ));
+            start = line.range.end();
+        }
+        tokens.extend(significant_tokens(
+            text,
+            TextRange::new(start, TextSize::of(text)),
+        ));
+        if macros.skips_anything() {
+            tokens.retain(|token| !code.is_skipped(token.range));
+        }
+        code.tokens = tokens;
+        code
+    }
+
+    /// Where a place stands in the file that the macro table describes.
+    fn written_at(&self, at: TextSize) -> TextSize {
+        let mut place = FileRange {
+            file: self.file,
+            range: TextRange::empty(at),
+        };
+        while place.file != self.written {
+            let Some(derivation) = self.sources.file(place.file).derivation() else {
+                break;
+            };
+            place = FileRange {
+                file: derivation.from,
+                range: derivation.map.to_original(place.range),
+            };
+        }
+        place.range.start()
+    }
+
+    fn is_skipped(&self, range: TextRange) -> bool {
+        self.macros.skips(self.written_at(range.start()))
+    }
+
+    fn token_text(&self, idx: usize) -> &'s str {
+        self.tokens
+            .get(idx)
+            .map_or("", |token| token.text(self.text))
+    }
+
+    /// Writes out what hides directives and braces.
+    fn structure_edits(&self) -> EditSet {
+        let mut edits = EditSet::new();
+        let mut n_directives = pragma::scan(self.text).len();
+        let mut hides: FxHashMap<&str, Hidden> = FxHashMap::default();
+        let mut lone_braces = EditSet::new();
+        let mut idx = 0;
+        while let Some(&token) = self.tokens.get(idx) {
+            let start = token.range.start();
+            let name = token.text(self.text);
+            let hidden = match token.kind {
+                TokenKind::Identifier => *hides
+                    .entry(name)
+                    .or_insert_with(|| Hidden::behind(name, self.macros)),
+                TokenKind::Punct if name == "[" => Hidden::PerhapsAttribute,
+                _ => Hidden::Nothing,
+            };
+            let found = match hidden {
+                Hidden::Nothing => None,
+                Hidden::PerhapsAttribute => attribute::write_out(self.text, &self.tokens[idx..]),
+                Hidden::Pragma => self.macros.write_out_pragma(self.text, start, start),
+                Hidden::Structure => self.macros.expand_call(self.text, start),
+                Hidden::Macro if self.macros.has_lone_brace(name, start) => {
+                    if let Some((range, expansion)) = self.macros.expand_call(self.text, start) {
+                        lone_braces.replace(range, expansion);
+                        idx = self.after(range);
+                        continue;
+                    }
+                    None
+                }
+                Hidden::Macro => self.call_with_hidden_arguments(idx),
+            };
+            match found {
+                None => idx += 1,
+                Some((range, expansion)) => {
+                    n_directives += 1;
+                    edits.replace(range, expansion);
+                    idx = self.after(range);
+                }
+            }
+        }
+        if n_directives > 0 {
+            edits.extend(lone_braces);
+        }
+        edits
+    }
+
+    /// The index of the first token after a range.
+    fn after(&self, range: TextRange) -> usize {
+        self.tokens
+            .partition_point(|token| token.range.start() < range.end())
+    }
+
+    /// Expands an ordinary macro call if something in its arguments hides directives.
+    fn call_with_hidden_arguments(&self, idx: usize) -> Option<(TextRange, String)> {
+        let token = self.tokens.get(idx)?;
+        let start = token.range.start();
+        let def = self.macros.lookup_at(token.text(self.text), start)?;
+        if def.parameters.is_none() || self.token_text(idx + 1) != "(" || !self.macros.any_pragma()
+        {
+            return None;
+        }
+        let close = closing(self.text, &self.tokens, idx + 1);
+        let hides = self.tokens.get(idx + 2..close)?.iter().any(|token| {
+            let word = token.text(self.text);
+            token.kind == TokenKind::Identifier
+                && (word == "_Pragma" || self.macros.bears_pragma(word))
+        });
+        if !hides {
+            return None;
+        }
+        self.macros.expand_call(self.text, start)
+    }
+
+    /// Writes out macros that stand for words of directives, and loops after directives.
+    fn directive_edits(&self) -> EditSet {
+        let mut edits = EditSet::new();
+        for line in pragma::scan(self.text) {
+            if self.is_skipped(line.range) {
+                continue;
+            }
+            let directive = self.words_written_out(&line, &mut edits);
+            if directive.association() == Association::Statement {
+                self.write_out_loop(self.after(line.range), &mut edits);
+            }
+        }
+        edits
+    }
+
+    /// Replaces macros that stand for words of a directive; returns the directive as it is then.
+    fn words_written_out(&self, line: &PragmaLine, edits: &mut EditSet) -> Directive {
+        const MAX_ROUNDS: usize = 32;
+        let at = self.written_at(line.range.start());
+        let body = slice(self.text, line.body);
+        let mut current = body.to_owned();
+        for _ in 0..MAX_ROUNDS {
+            let whole = PragmaLine {
+                range: lex::whole(&current),
+                body: lex::whole(&current),
+            };
+            let directive = parse_directive(&current, &whole, self.file, &mut Diagnostics::new());
+            let expansion = self
+                .macro_words(&current, &directive, at)
+                .into_iter()
+                .find_map(|word| self.macros.expand_call_at(&current, word.start(), at));
+            match expansion {
+                Some((range, expansion)) => {
+                    let expansion = expansion.replace(['\r', '\n'], " ");
+                    current.replace_range(
+                        usize::from(range.start())..usize::from(range.end()),
+                        &expansion,
+                    );
+                }
+                None => {
+                    if current != body {
+                        edits.replace(line.body, current);
+                    }
+                    return directive;
+                }
+            }
+        }
+        // Macros without end: the line stays as it is.
+        parse_directive(self.text, line, self.file, &mut Diagnostics::new())
+    }
+
+    /// The places where a directive needs a word of its own and has the name of a macro.
+    fn macro_words(&self, text: &str, directive: &Directive, at: TextSize) -> Vec<TextRange> {
+        let mut words = Vec::new();
+        if directive.leaves.is_empty() {
+            words.push(directive.name_range);
+        }
+        for clause in &directive.clauses {
+            if clause.name == ClauseName::Unknown {
+                words.push(clause.name_range);
+            }
+            words.extend(clause.modifiers().iter().map(|modifier| modifier.word));
+            words.extend(clause.items().iter().filter_map(|item| {
+                let start = match &item.locator {
+                    Locator::Path(path) => path.root,
+                    Locator::Expression(range) => *range,
+                };
+                let name = significant_tokens(text, start).next()?;
+                self.stands_for_items(name.text(text), at)
+                    .then_some(name.range)
+            }));
+        }
+        words.retain(|word| self.macros.lookup_at(slice(text, *word), at).is_some());
+        words
+    }
+
+    /// Whether a macro stands for variables or sections rather than for a constant.
+    fn stands_for_items(&self, name: &str, at: TextSize) -> bool {
+        let Some(def) = self.macros.lookup_at(name, at) else {
+            return false;
+        };
+        let first = significant_tokens(&def.body, lex::whole(&def.body)).next();
+        first.is_some_and(|first| {
+            first.kind == TokenKind::Identifier || matches!(first.text(&def.body), "*" | "(")
+        })
+    }
+
+    /// Expands the macro that stands for the head of the loop a directive applies to.
+    fn write_out_loop(&self, next: usize, edits: &mut EditSet) {
+        let Some(token) = self
+            .tokens
+            .get(next)
+            .filter(|token| token.kind == TokenKind::Identifier)
+        else {
+            return;
+        };
+        let at = self.written_at(token.range.start());
+        if !self.macros.begins_loop(token.text(self.text), at) {
+            return;
+        }
+        let found = self
+            .macros
+            .expand_call_at(self.text, token.range.start(), at);
+        let is_new = |range: TextRange| edits.edits().iter().all(|edit| edit.range != range);
+        if let Some((range, expansion)) = found.filter(|(range, _)| is_new(*range)) {
+            edits.replace(range, expansion);
+        }
+    }
+}
+
+/// What an identifier may hide.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Hidden {
+    Nothing,
+    /// `_Pragma` itself.
+    Pragma,
+    /// `[`, which may begin `[[omp::..]]`.
+    PerhapsAttribute,
+    /// A macro that bears a directive.
+    Structure,
+    /// Any other macro.
+    Macro,
+}
+
+impl Hidden {
+    fn behind(name: &str, macros: &MacroTable) -> Hidden {
+        if name == "_Pragma" {
+            Hidden::Pragma
+        } else if !macros.is_macro_somewhere(name) {
+            Hidden::Nothing
+        } else if macros.bears_pragma(name) {
+            Hidden::Structure
+        } else {
+            Hidden::Macro
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::Language;
+
+    #[track_caller]
+    fn check(text: &str, expected: &str) {
+        let mut sources = SourceMap::new();
+        let file = sources.add(SourceFile::new("t.cpp", Language::Cxx, text));
+        let macros = MacroTable::read(text, &[], None, |_| TextSize::new(0));
+        let working = working_file(&mut sources, file, &macros);
+        let found = sources.file(working).text();
+        // The definitions stay; only what follows them is compared.
+        let code: Vec<&str> = found
+            .lines()
+            .filter(|line| !line.starts_with("#define"))
+            .collect();
+        assert_eq!(code.join("\n"), expected);
+        if !text.contains("hidden") {
+            assert_eq!(working == file, found == text);
+        }
+    }
+
+    #[test]
+    fn a_file_without_hidden_directives_is_its_own_working_file() {
+        check(
+            "#define N 4\n#pragma omp target map(a[0:N])\nf(N);",
+            "#pragma omp target map(a[0:N])\nf(N);",
+        );
+    }
+
+    #[test]
+    fn pragma_operators_and_macros_become_lines() {
+        check(
+            "  _Pragma(\"omp barrier\") f();",
+            "  #pragma omp barrier\n   f();",
+        );
+        check(
+            "#define T _Pragma(\"omp target\") { g(); }\nvoid f() {\n  T\n}",
+            "void f() {\n  #pragma omp target\n  {\n    g();\n  }\n}",
+        );
+        check("_Pragma(\"once\") f();", "_Pragma(\"once\") f();");
+    }
+
+    #[test]
+    fn a_hidden_directive_in_an_argument_expands_the_call() {
+        check(
+            "#define P _Pragma(\"omp barrier\")\n#define DO(x) { x }\nDO(P f();)",
+            "{\n  #pragma omp barrier\n  f();\n}",
+        );
+    }
+
+    #[test]
+    fn words_of_directives_are_written_out() {
+        check(
+            "#define CLAUSES map(MAP: a[0:N]) num_teams(N)\n#define MAP tofrom\n#define N 4\n#pragma omp target CLAUSES nowait\nf();",
+            "#pragma omp target map(tofrom: a[0:N]) num_teams(N) nowait\nf();",
+        );
+        check(
+            "#define DIR target teams\n#pragma omp DIR\nf();",
+            "#pragma omp target teams\nf();",
+        );
+        check(
+            "#define LIST a, b[0:n]\n#pragma omp target map(LIST)\nf();",
+            "#pragma omp target map(a, b[0:n])\nf();",
+        );
+        check(
+            "#define ARGS(x) map(to: x)\n#pragma omp target ARGS(a)\nf();",
+            "#pragma omp target map(to: a)\nf();",
+        );
+    }
+
+    #[test]
+    fn loops_after_directives_are_written_out() {
+        check(
+            "#define LOOP(i, n) for (int i = 0; i < n; i++)\n#pragma omp target\n#pragma omp parallel for\nLOOP(k, 4) { f(); }\nLOOP(k, 4) g();",
+            "#pragma omp target\n#pragma omp parallel for\nfor (int k = 0; k < 4; k++) { f(); }\nLOOP(k, 4) g();",
+        );
+    }
+
+    #[test]
+    fn lone_braces_are_written_out_beside_directives() {
+        check(
+            "#define BEGIN {\n#define END }\n#pragma omp target\nBEGIN f(); END",
+            "#pragma omp target\n{ f(); }",
+        );
+        check(
+            "#define BEGIN {\n#define END }\nBEGIN f(); END",
+            "BEGIN f(); END",
+        );
+    }
+
+    #[test]
+    fn attributes_become_lines() {
+        check(
+            "[[omp::directive(parallel for, num_threads(2))]] for (;;);",
+            "#pragma omp parallel for, num_threads(2)\n for (;;);",
+        );
+        check(
+            "f(); [[using omp: sequence(directive(target), directive(parallel))]]\n{ }",
+            "f(); \n#pragma omp target\n#pragma omp parallel\n{ }",
+        );
+        check("[[nodiscard]] int f();", "[[nodiscard]] int f();");
+    }
 }

@@ -1,0 +1,135 @@
+//! OpenMP directives in C++ attribute syntax: `[[omp::directive(..)]]`, `[[omp::sequence(..)]]`.
+//!
+//! They are written out as `#pragma omp` lines, so that nothing later needs to know two spellings.
+
+use text_size::TextRange;
+
+use crate::layout::{Layout, indent_at};
+use crate::lex::{Token, TokenKind, slice};
+use crate::omp::locator::{closing, cover};
+
+/// The attribute list that begins with the first token, if it holds OpenMP directives: its range, and the same as pragma lines.
+///
+/// Other attributes of the list are kept after the lines.
+pub(crate) fn write_out(text: &str, tokens: &[Token]) -> Option<(TextRange, String)> {
+    let word = |idx: usize| tokens.get(idx).map_or("", |token| token.text(text));
+    if word(0) != "[" || word(1) != "[" {
+        return None;
+    }
+    let close = closing(text, tokens, 0);
+    if closing(text, tokens, 1) + 1 != close {
+        return None;
+    }
+    let mut inner = tokens.get(2..close - 1)?;
+    let uses_omp = word(2) == "using" && word(3) == "omp" && word(4) == ":";
+    if uses_omp {
+        inner = inner.get(3..)?;
+    }
+    let mut directives = Vec::new();
+    let mut others = Vec::new();
+    for part in split_at_commas(text, inner) {
+        if !collect(text, part, uses_omp, &mut directives) {
+            others.extend(cover(part).map(|range| slice(text, range)));
+        }
+    }
+    if directives.is_empty() {
+        return None;
+    }
+    let range = tokens[0].range.cover(tokens[close].range);
+    Some((range, lines(text, range, &directives, &others)))
+}
+
+/// Adds the directives of one attribute; returns whether it is one of OpenMP's.
+fn collect(text: &str, part: &[Token], uses_omp: bool, directives: &mut Vec<String>) -> bool {
+    let word = |idx: usize| part.get(idx).map_or("", |token| token.text(text));
+    let name = match (word(0), word(1)) {
+        ("omp", "::") => 2,
+        _ if uses_omp => 0,
+        _ => return false,
+    };
+    let close = closing(text, part, name + 1);
+    let Some(inner) = part.get(name + 2..close) else {
+        return false;
+    };
+    match word(name) {
+        "directive" | "decl" => {
+            directives.push(one_line(text, inner));
+            true
+        }
+        "sequence" => {
+            for part in split_at_commas(text, inner) {
+                collect(text, part, true, directives);
+            }
+            true
+        }
+        _ => false,
+    }
+}
+
+fn lines(text: &str, range: TextRange, directives: &[String], others: &[&str]) -> String {
+    let newline = Layout::detect(text).newline;
+    let indent = indent_at(text, range.start());
+    let before = text.get(..usize::from(range.start())).unwrap_or("");
+    let after = text.get(usize::from(range.end())..).unwrap_or("");
+    let begins_line = before
+        .rsplit('\n')
+        .next()
+        .is_none_or(|line| line.trim().is_empty());
+    let ends_line = after
+        .split('\n')
+        .next()
+        .is_none_or(|line| line.trim().is_empty());
+    let mut out = String::new();
+    for (idx, directive) in directives.iter().enumerate() {
+        if idx > 0 || !begins_line {
+            out.push_str(newline);
+            out.push_str(indent);
+        }
+        out.push_str("#pragma omp ");
+        out.push_str(directive);
+    }
+    if !ends_line || !others.is_empty() {
+        out.push_str(newline);
+        out.push_str(indent);
+    }
+    if !others.is_empty() {
+        out.push_str("[[");
+        out.push_str(&others.join(", "));
+        out.push_str("]]");
+    }
+    out
+}
+
+fn one_line(text: &str, tokens: &[Token]) -> String {
+    let mut out = String::new();
+    let mut last_end = None;
+    for token in tokens {
+        if last_end.is_some_and(|end| end < token.range.start()) {
+            out.push(' ');
+        }
+        out.push_str(token.text(text));
+        last_end = Some(token.range.end());
+    }
+    out
+}
+
+fn split_at_commas<'t>(text: &str, tokens: &'t [Token]) -> Vec<&'t [Token]> {
+    let mut parts = Vec::new();
+    let mut start = 0;
+    let mut idx = 0;
+    while let Some(token) = tokens.get(idx) {
+        match token.text(text) {
+            "(" | "[" | "{" if token.kind == TokenKind::Punct => {
+                idx = closing(text, tokens, idx);
+            }
+            "," => {
+                parts.push(&tokens[start..idx]);
+                start = idx + 1;
+            }
+            _ => {}
+        }
+        idx += 1;
+    }
+    parts.push(tokens.get(start..).unwrap_or_default());
+    parts
+}

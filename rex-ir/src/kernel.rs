@@ -193,6 +193,22 @@ pub enum Plan {
     },
     /// The first thread of the block executes it.
     Leader(Box<Plan>),
+    /// `if` on a condition that all threads compute alike.
+    UniformIf {
+        /// The condition.
+        condition: BodyText,
+        /// When true.
+        then: Box<Plan>,
+        /// When false.
+        otherwise: Option<Box<Plan>>,
+    },
+    /// A `for` loop whose head all threads execute alike.
+    UniformLoop {
+        /// `for (..)`
+        head: BodyText,
+        /// The turn.
+        body: Box<Plan>,
+    },
     /// `if` on a condition of the team: the leader's value decides for all threads.
     TeamIf {
         /// The condition.
@@ -311,8 +327,17 @@ pub struct LastprivatePlan {
     pub name: SmolStr,
     /// Its type.
     pub ty: TypeId,
-    /// The parameter that points to the original, or the enclosing variable's alias.
-    pub target: SmolStr,
+    /// Where the last value goes.
+    pub target: LastprivateTarget,
+}
+
+/// Where the value of a lastprivate variable goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LastprivateTarget {
+    /// Device memory behind this parameter.
+    Parameter(SmolStr),
+    /// The enclosing variable of the same name.
+    Outer,
 }
 
 /// An atomic operation in the terms of the specification.

@@ -16,6 +16,7 @@ pub mod build;
 pub mod entry;
 pub mod expr;
 pub mod facet;
+pub mod headers;
 pub mod item;
 pub mod kernel;
 pub mod launch;

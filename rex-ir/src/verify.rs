@@ -184,7 +184,11 @@ impl Checker {
                 self.plan(body, kernel);
             }
             Plan::Leader(body) => self.plan(body, kernel),
-            Plan::TeamIf { condition, then, otherwise } => {
+            Plan::UniformLoop { head, body } => {
+                self.body(head, kernel);
+                self.plan(body, kernel);
+            }
+            Plan::UniformIf { condition, then, otherwise } | Plan::TeamIf { condition, then, otherwise } => {
                 self.body(condition, kernel);
                 self.plan(then, kernel);
                 if let Some(otherwise) = otherwise {

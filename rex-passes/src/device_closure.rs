@@ -5,6 +5,7 @@
 
 use indexmap::IndexSet;
 use rex_ir::facet::Facet;
+use rex_ir::headers;
 use rex_ir::item::{DeviceStorage, Function, FunctionId, Item, ItemKind};
 use rex_ir::kernel::BodyText;
 use rex_ir::program::{DeviceCode, DeviceFunction, Program};
@@ -162,13 +163,13 @@ fn follow(program: &Program, call: &Call, closure: &mut Closure, missing: &mut V
     if is_method || program.unit.macros.lookup_at(&call.name, call.at.start()).is_some() {
         return;
     }
-    if let Some(expansion) = &program.unit.expansion
-        && let Some(declaration) = expansion.declarations().function(&call.name)
-        && let rex_syntax::expansion::HeaderOrigin::User { .. } = declaration.origin
+    if let Some(declaration) = headers::function_declaration(&program.unit, &call.name)
+        && declaration.is_project
+        && declaration.text.trim_end().ends_with('}')
     {
         closure.header_functions.insert(call.name.clone());
-        let text = declaration.text;
-        for at in lex::identifiers(text, TextRange::up_to(rex_syntax::TextSize::of(text))) {
+        let text = &declaration.text;
+        for at in lex::identifiers(text, TextRange::up_to(rex_syntax::TextSize::of(text.as_str()))) {
             closure.pending.push(Call { name: text[at].into(), at: call.at });
         }
         return;
@@ -215,9 +216,7 @@ fn report_missing(cx: &mut PassCx<'_>, missing: Vec<Call>) {
         if is_declare_target_prototype(program, &call.name) {
             continue;
         }
-        let system = program.unit.expansion.as_ref().is_some_and(|expansion| {
-            expansion.declarations().function(&call.name).is_some()
-        });
+        let system = headers::function_declaration(&program.unit, &call.name).is_some_and(|found| !found.is_project);
         let declared = prototypes(&program.items).any(|name| *name == call.name) || system;
         if !declared {
             continue;

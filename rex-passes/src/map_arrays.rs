@@ -145,15 +145,18 @@ impl<'p> Builder<'p> {
                 let flags = MapFlags::TARGET_PARAM | MapFlags::LITERAL | implicit;
                 self.literal(&name, object, flags);
             }
-            Transport::Copy => self.push(MapEntry {
-                base: object.clone().address(),
-                begin: object.clone().address(),
-                size: object.size_of(),
-                flags: MapFlags::TARGET_PARAM | MapFlags::TO | MapFlags::PRIVATE | implicit,
-                member_of: None,
-                name,
-                device_address_of: None,
-            }),
+            Transport::Copy => {
+                let address = self.storage_address(object.clone(), capture.ty);
+                self.push(MapEntry {
+                    base: address.clone(),
+                    begin: address,
+                    size: object.size_of(),
+                    flags: MapFlags::TARGET_PARAM | MapFlags::TO | MapFlags::PRIVATE | implicit,
+                    member_of: None,
+                    name,
+                    device_address_of: None,
+                });
+            }
             Transport::DevicePointer => {
                 self.literal(&name, object, MapFlags::TARGET_PARAM | MapFlags::LITERAL);
             }

@@ -214,7 +214,7 @@ impl<'u> Builder<'u> {
             return *known;
         }
         self.header_variables.insert(name.into(), None);
-        let text = super::headers::variable_declaration(self.unit, name)?;
+        let text = crate::headers::variable_declaration(self.unit, name)?;
         let tree = parse_fragment(&text, self.unit.language);
         let nowhere = TextRange::empty(0.into());
         self.fragment_depth += 1;

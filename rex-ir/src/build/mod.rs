@@ -6,7 +6,7 @@
 mod auto;
 mod captures;
 mod constructs;
-mod headers;
+
 mod items;
 mod loops;
 mod maps;

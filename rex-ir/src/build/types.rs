@@ -157,7 +157,7 @@ impl Builder<'_> {
         }
         // Entered first: a declaration that mentions itself ends here.
         self.header_types.insert(name.into(), None);
-        let text = super::headers::type_declaration(self.unit, name)?;
+        let text = crate::headers::type_declaration(self.unit, name)?;
         let ty = self.fragment_type(&text, name);
         self.header_types.insert(name.into(), ty);
         ty

@@ -1,4 +1,3 @@
 //! Pure questions about a program that several passes ask.
 
 pub mod device_functions;
-pub mod sequential;

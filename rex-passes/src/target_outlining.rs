@@ -1,0 +1,298 @@
+//! `target-outlining`: every target region becomes a kernel and the launch that replaces it.
+//!
+//! Before: a region with its captures. After: a [`Kernel`] whose parameters are the captures in order, whose prologue gives the body its names back, and whose body is a plan over the user's
+//! text; and a [`Launch`] with the geometry that the clauses ask for.
+//!
+//! The plan depends on how the region uses threads ([`Shape`]): one loop nest over the grid, one thread, all threads of a block, or a team that runs sequential code around parallel regions.
+
+mod atomic;
+mod geometry;
+mod plan;
+mod team;
+
+use rex_ir::facet::Facet;
+use rex_ir::kernel::{Kernel, Parameter, ParameterType, Plan, Prologue, Threading};
+use rex_ir::launch::Launch;
+use rex_ir::namer;
+use rex_ir::program::Program;
+use rex_ir::region::{Capture, CapturedObject, RegionId, SharingAttribute, Transport};
+use rex_ir::ty::{Category, Extent, TypeId, TypeKind};
+use rex_ir::expr::Expr;
+use rex_syntax::diag::{Code, Diagnostic};
+use rex_syntax::omp::directive::Leaf;
+use smol_str::{SmolStr, format_smolstr};
+
+use crate::pass::{Outcome, Pass, PassCx, PassInfo};
+use plan::Planner;
+
+/// The pass.
+#[derive(Clone, Copy, Debug)]
+pub struct TargetOutlining;
+
+static INFO: PassInfo = PassInfo {
+    name: "target-outlining",
+    summary: "kernels and launches of the target regions",
+    reads: Facet::ITEMS
+        .union(Facet::TYPES)
+        .union(Facet::REGIONS)
+        .union(Facet::CAPTURES)
+        .union(Facet::DEVICE_CODE),
+    writes: Facet::KERNELS.union(Facet::LAUNCHES),
+    after: &[],
+};
+
+/// How a region uses threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Shape {
+    /// One loop nest over all threads of the grid.
+    Loop,
+    /// One thread of each team executes everything.
+    Serial,
+    /// All threads of each team execute everything as OpenMP threads.
+    Parallel,
+    /// Sequential code of a team around parallel regions.
+    Team,
+}
+
+impl Pass for TargetOutlining {
+    fn info(&self) -> &'static PassInfo {
+        &INFO
+    }
+
+    fn run(&self, cx: &mut PassCx<'_>) -> Outcome {
+        let mut kernels = la_arena::Arena::new();
+        let mut launches = la_arena::Arena::new();
+        let ids: Vec<RegionId> = cx.program.regions.iter().map(|(id, _)| id).collect();
+        for (ordinal, id) in ids.into_iter().enumerate() {
+            match outline(cx.program, id, ordinal + 1) {
+                Ok((kernel, launch)) => {
+                    let kernel = kernels.alloc(kernel);
+                    launches.alloc(Launch { kernel, ..launch });
+                }
+                Err(diagnostics) => diagnostics.into_iter().for_each(|diagnostic| cx.diagnostics.push(diagnostic)),
+            }
+        }
+        let changed = !same(&cx.program.kernels, &kernels) || !same(&cx.program.launches, &launches);
+        cx.program.kernels = kernels;
+        cx.program.launches = launches;
+        Outcome { changed }
+    }
+}
+
+fn same<T: PartialEq>(a: &la_arena::Arena<T>, b: &la_arena::Arena<T>) -> bool {
+    a.len() == b.len() && a.values().zip(b.values()).all(|(a, b)| a == b)
+}
+
+fn shape_of(program: &Program, id: RegionId) -> Shape {
+    let construct = &program.constructs[program.regions[id].construct];
+    let forks_inside = team::forks_inside(program, program.regions[id].construct);
+    match construct.nest {
+        Some(_) if forks_inside && !construct.has(Leaf::Parallel) => Shape::Team,
+        Some(_) => Shape::Loop,
+        None if construct.has(Leaf::Parallel) => Shape::Parallel,
+        None if forks_inside => Shape::Team,
+        None => Shape::Serial,
+    }
+}
+
+fn outline(program: &Program, id: RegionId, ordinal: usize) -> Result<(Kernel, Launch), Vec<Diagnostic>> {
+    let region = &program.regions[id];
+    let construct = &program.constructs[region.construct];
+    let function = &program.functions[region.function];
+    let pragma = program.unit.directives[construct.directives[0]].range;
+    if function.is_template {
+        return Err(vec![
+            Diagnostic::new(Code::UnsupportedStatement, program.at(pragma), "target regions in templates are not supported yet")
+                .with_secondary(program.at(rex_syntax::TextRange::empty(function.specifiers.start())), "in this template")
+                .with_help("move the region into an ordinary function that the template calls"),
+        ]);
+    }
+    let shape = shape_of(program, id);
+    let names = namer::kernel_names(
+        ordinal,
+        program.sources.file(program.unit.file).name(),
+        &function.name,
+        program.written_line(pragma),
+    );
+    let mut planner = Planner::new(program, id, shape);
+    let body = planner.body();
+    let mut assembly = Assembly { program, shape, parameters: Vec::new(), prologue: Vec::new(), planner: &mut planner };
+    for range in &region.local_declarations {
+        assembly.prologue.push(Prologue::Declaration(*range));
+    }
+    for capture in &region.captures {
+        assembly.add(capture, id);
+    }
+    let Assembly { parameters, mut prologue, .. } = assembly;
+    prologue.sort_by_key(prologue_rank);
+    if !planner.errors.is_empty() {
+        return Err(planner.errors);
+    }
+    let threading = if shape == Shape::Loop || shape == Shape::Serial { Threading::Independent } else { Threading::Barriers };
+    let mut words: Vec<_> = region
+        .member_uses
+        .iter()
+        .map(|range| (*range, format_smolstr!("{}->{}", namer::SELF_NAME, program.text(*range))))
+        .chain(region.this_uses.iter().map(|range| (*range, SmolStr::new_static(namer::SELF_NAME))))
+        .collect();
+    words.sort_by_key(|(range, _)| range.start());
+    let launch = geometry::launch(program, id, shape);
+    let kernel = Kernel { region: id, names, parameters, prologue, body, threading, words };
+    Ok((kernel, launch))
+}
+
+/// Declarations first, then values that extents may need, then everything else.
+fn prologue_rank(line: &Prologue) -> u8 {
+    match line {
+        Prologue::Declaration(_) => 0,
+        Prologue::Literal { .. } | Prologue::SharedLiteral { .. } => 1,
+        _ => 2,
+    }
+}
+
+struct Assembly<'a, 'p> {
+    program: &'p Program,
+    shape: Shape,
+    parameters: Vec<Parameter>,
+    prologue: Vec<Prologue>,
+    planner: &'a mut Planner<'p>,
+}
+
+impl Assembly<'_, '_> {
+    fn add(&mut self, capture: &Capture, region: RegionId) {
+        let types = &self.program.types;
+        let name = match capture.object {
+            CapturedObject::Variable(symbol) => self.program.name(symbol).clone(),
+            CapturedObject::This => SmolStr::new_static(namer::SELF_NAME),
+        };
+        let ty = match types.get(capture.ty).kind {
+            TypeKind::Reference(to) => to,
+            _ => capture.ty,
+        };
+        let argument = namer::argument(&name);
+        let object = capture.object;
+        match capture.transport {
+            Transport::Private => {
+                if !types.is_variably_modified(ty) {
+                    self.prologue.push(Prologue::Private { name, ty });
+                } else {
+                    self.refuse(capture, "a private variable length array needs a size known to the compiler");
+                }
+            }
+            Transport::Literal => {
+                self.parameters.push(Parameter { object, name: argument.clone(), ty: ParameterType::Slot });
+                let shared = self.shape == Shape::Team && capture.may_be_written;
+                self.prologue.push(if shared {
+                    Prologue::SharedLiteral { name, ty, parameter: argument }
+                } else {
+                    Prologue::Literal { name, ty, parameter: argument }
+                });
+            }
+            Transport::Copy => {
+                if types.is_variably_modified(ty) {
+                    return self.refuse(capture, "a firstprivate variable length array is not supported");
+                }
+                let element = types.innermost_element(ty);
+                self.parameters.push(Parameter { object, name: argument.clone(), ty: ParameterType::PointerTo(element) });
+                let per_thread = !matches!(self.shape, Shape::Serial | Shape::Team) && capture.may_be_written;
+                self.prologue.push(if per_thread {
+                    Prologue::ThreadCopy { name, ty, parameter: argument }
+                } else {
+                    self.over_storage(name, ty, argument)
+                });
+            }
+            Transport::Storage | Transport::DeviceAddress => {
+                let element = types.innermost_element(ty);
+                let is_array = matches!(types.get(types.desugar(ty)).kind, TypeKind::Array { .. });
+                let pointee = if is_array { element } else { ty };
+                self.parameters.push(Parameter { object, name: argument.clone(), ty: ParameterType::PointerTo(pointee) });
+                if !self.is_accumulated(object, region) {
+                    let line = self.over_storage(name, ty, argument);
+                    self.prologue.push(line);
+                }
+            }
+            Transport::Pointee | Transport::DevicePointer => self.add_pointer(capture, name, ty),
+        }
+    }
+
+    fn add_pointer(&mut self, capture: &Capture, name: SmolStr, ty: TypeId) {
+        let types = &self.program.types;
+        let object = capture.object;
+        if types.is_variably_modified(ty) {
+            let argument = namer::argument(&name);
+            let pointee = types.element(ty).unwrap_or(ty);
+            let element = types.innermost_element(pointee);
+            self.parameters.push(Parameter { object, name: argument.clone(), ty: ParameterType::PointerTo(element) });
+            let mut extents = vec![Expr::Int(0)];
+            extents.extend(extents_of(self.program, pointee));
+            self.prologue.push(Prologue::View { name, element, extents, parameter: argument });
+        } else {
+            self.parameters.push(Parameter { object, name, ty: ParameterType::Declared(ty) });
+        }
+    }
+
+    /// The line that makes `name` mean the storage behind `parameter`.
+    fn over_storage(&self, name: SmolStr, ty: TypeId, parameter: SmolStr) -> Prologue {
+        let types = &self.program.types;
+        if types.is_variably_modified(ty) {
+            let extents = extents_of(self.program, ty);
+            return Prologue::View { name, element: types.innermost_element(ty), extents, parameter };
+        }
+        match types.get(types.desugar(ty)).kind {
+            TypeKind::Array { .. } => Prologue::ArrayReference { name, ty, parameter },
+            _ => Prologue::Reference { name, ty, parameter },
+        }
+    }
+
+    /// Whether the region's own loop gives each thread an accumulator or copy of this name.
+    fn is_accumulated(&self, object: CapturedObject, region: RegionId) -> bool {
+        let construct = &self.program.constructs[self.program.regions[region].construct];
+        let CapturedObject::Variable(symbol) = object else { return false };
+        self.shape == Shape::Loop
+            && construct.sharing.iter().any(|sharing| {
+                sharing.symbol == symbol
+                    && match &sharing.attribute {
+                        SharingAttribute::Reduction { is_section, .. } => !*is_section,
+                        SharingAttribute::Lastprivate => true,
+                        _ => false,
+                    }
+            })
+    }
+
+    fn refuse(&mut self, capture: &Capture, why: &str) {
+        let name = match capture.object {
+            CapturedObject::Variable(symbol) => self.program.name(symbol).clone(),
+            CapturedObject::This => SmolStr::new_static("this"),
+        };
+        let diagnostic = Diagnostic::new(
+            Code::UnsupportedCapture,
+            self.program.at(capture.at),
+            format!("`{name}` cannot be captured by this region"),
+        )
+        .with_note(why);
+        self.planner.errors.push(diagnostic);
+    }
+}
+
+/// Extents of an array type, outermost first.
+fn extents_of(program: &Program, ty: TypeId) -> Vec<Expr> {
+    let types = &program.types;
+    let mut extents = Vec::new();
+    let mut current = ty;
+    while let TypeKind::Array { element, extent } = &types.get(types.object_type(current)).kind {
+        extents.push(match extent {
+            Extent::Constant(text) | Extent::Runtime(text) => Expr::Words(text.clone()),
+            Extent::Unknown => Expr::Int(0),
+        });
+        current = *element;
+    }
+    extents
+}
+
+/// Whether a variable of this type is combined or copied with `=`.
+fn is_assignable(program: &Program, ty: TypeId) -> bool {
+    !matches!(program.types.category(ty), Category::Function | Category::Unknown)
+}
+
+/// A plan that leaves nothing of a statement.
+const NOTHING: Plan = Plan::Nothing;

@@ -1,0 +1,271 @@
+//! Reads the statement of an `atomic` construct into one of the specification's forms.
+
+use rex_ir::kernel::{AtomicCapture, AtomicForm, AtomicPlan, BodyText, Plan};
+use rex_ir::region::ConstructId;
+use rex_syntax::cst::Node;
+use rex_syntax::kind::{Field, Kind};
+use rex_syntax::omp::clause::ClauseName;
+use smol_str::SmolStr;
+
+use super::plan::Planner;
+
+/// The plan of an atomic construct; nothing if its statement has none of the forms.
+pub(super) fn plan(planner: &mut Planner<'_>, id: ConstructId) -> Option<Plan> {
+    let program = planner.program;
+    let construct = &program.constructs[id];
+    let directive = &program.unit.directives[*construct.directives.first()?];
+    let has = |name| directive.clause(name).is_some();
+    let node = program.unit.statement_of(*construct.directives.first()?)?;
+    let statements = statements(node);
+    let plan = if has(ClauseName::Read) {
+        let (into, location) = assignment(*statements.first()?, "=")?;
+        AtomicPlan {
+            form: AtomicForm::Read,
+            location: text(location),
+            captured: Some(AtomicCapture { into: text(into), after: false }),
+        }
+    } else if has(ClauseName::Write) {
+        let (location, value) = assignment(*statements.first()?, "=")?;
+        AtomicPlan { form: AtomicForm::Write(text(value)), location: text(location), captured: None }
+    } else if has(ClauseName::Capture) {
+        capture(&statements)?
+    } else {
+        update(*statements.first()?)?
+    };
+    Some(Plan::Atomic(Box::new(plan)))
+}
+
+fn text(node: Node<'_>) -> BodyText {
+    BodyText::verbatim(node.range())
+}
+
+fn same(a: Node<'_>, b: Node<'_>) -> bool {
+    let words = |node: Node<'_>| node.text().split_whitespace().collect::<String>();
+    words(a) == words(b)
+}
+
+/// The statements of a block, or the statement itself; expression statements give their expression.
+fn statements(node: Node<'_>) -> Vec<Node<'_>> {
+    fn inner(statement: Node<'_>) -> Node<'_> {
+        match statement.kind() {
+            Kind::ExpressionStatement => {
+                statement.children().find(|child| child.kind() != Kind::Comment).unwrap_or(statement)
+            }
+            _ => statement,
+        }
+    }
+    if node.kind() == Kind::CompoundStatement {
+        node.children().filter(|child| child.kind() != Kind::Comment).map(inner).collect()
+    } else {
+        vec![inner(node)]
+    }
+}
+
+fn unparenthesized(mut node: Node<'_>) -> Node<'_> {
+    while node.kind() == Kind::ParenthesizedExpression {
+        match node.children().find(|child| child.kind() != Kind::Comment) {
+            Some(inner) => node = inner,
+            None => break,
+        }
+    }
+    node
+}
+
+fn assignment<'t>(node: Node<'t>, operator: &str) -> Option<(Node<'t>, Node<'t>)> {
+    let node = unparenthesized(node);
+    if node.kind() != Kind::AssignmentExpression || node.field(Field::Operator)?.text() != operator {
+        return None;
+    }
+    Some((node.field(Field::Left)?, node.field(Field::Right)?))
+}
+
+/// `x++`, `x op= e`, `x = x op e`, `x = e op x`, `x = x < e ? x : e`, `if (x < e) x = e`.
+fn update(node: Node<'_>) -> Option<AtomicPlan> {
+    let node = unparenthesized(node);
+    match node.kind() {
+        Kind::UpdateExpression => {
+            let operator = match node.field(Field::Operator)?.text() {
+                "++" => "+",
+                _ => "-",
+            };
+            let location = node.field(Field::Argument)?;
+            Some(AtomicPlan {
+                form: AtomicForm::Update { operator: operator.into(), operand: None, reversed: false },
+                location: text(location),
+                captured: None,
+            })
+        }
+        Kind::AssignmentExpression => {
+            let location = node.field(Field::Left)?;
+            let operator = node.field(Field::Operator)?.text();
+            let right = node.field(Field::Right)?;
+            if operator != "=" {
+                let operator: SmolStr = operator.trim_end_matches('=').into();
+                return Some(AtomicPlan {
+                    form: AtomicForm::Update { operator, operand: Some(text(right)), reversed: false },
+                    location: text(location),
+                    captured: None,
+                });
+            }
+            let right = unparenthesized(right);
+            match right.kind() {
+                Kind::BinaryExpression => {
+                    let (a, b) = (right.field(Field::Left)?, right.field(Field::Right)?);
+                    let operator: SmolStr = right.field(Field::Operator)?.text().into();
+                    let (operand, reversed) = match (same(a, location), same(b, location)) {
+                        (true, _) => (b, false),
+                        (false, true) => (a, true),
+                        (false, false) => return leftmost_update(location, right),
+                    };
+                    Some(AtomicPlan {
+                        form: AtomicForm::Update { operator, operand: Some(text(operand)), reversed },
+                        location: text(location),
+                        captured: None,
+                    })
+                }
+                Kind::ConditionalExpression => conditional_update(location, right),
+                _ => None,
+            }
+        }
+        Kind::IfStatement => {
+            let condition = node.condition()?;
+            let then = statements(node.field(Field::Consequence)?);
+            let (location, value) = assignment(*then.first()?, "=")?;
+            compare_update(location, condition, value)
+        }
+        _ => None,
+    }
+}
+
+/// `x = x + a + b`: the grammar nests to the left; the operand is everything behind `x op`.
+fn leftmost_update(location: Node<'_>, expression: Node<'_>) -> Option<AtomicPlan> {
+    let mut current = expression;
+    loop {
+        let left = current.field(Field::Left)?;
+        let operator = current.field(Field::Operator)?;
+        if same(left, location) {
+            let word = operator.text();
+            let outer = expression.field(Field::Operator)?.text();
+            // `x + a + b` is `x + (a + b)`; only for chains of one associative operator.
+            if word != outer || !matches!(word, "+" | "*" | "&" | "|" | "^") {
+                return None;
+            }
+            let first = current.field(Field::Right)?;
+            return Some(AtomicPlan {
+                form: AtomicForm::Update {
+                    operator: word.into(),
+                    operand: Some(BodyText::verbatim(first.range().cover(expression.range()))),
+                    reversed: false,
+                },
+                location: text(location),
+                captured: None,
+            });
+        }
+        if left.kind() != Kind::BinaryExpression {
+            return None;
+        }
+        current = left;
+    }
+}
+
+/// `x = e < x ? e : x` and its relatives.
+fn conditional_update(location: Node<'_>, right: Node<'_>) -> Option<AtomicPlan> {
+    let condition = unparenthesized(right.field(Field::Condition)?);
+    let then = right.field(Field::Consequence)?;
+    let otherwise = right.field(Field::Alternative)?;
+    if same(otherwise, location) {
+        return compare_update(location, condition, then);
+    }
+    // `x = x < e ? x : e`: keeps x when the condition holds.
+    if !same(then, location) || condition.kind() != Kind::BinaryExpression {
+        return None;
+    }
+    let (a, b) = (condition.field(Field::Left)?, condition.field(Field::Right)?);
+    let less = match condition.field(Field::Operator)?.text() {
+        "<" | "<=" => true,
+        ">" | ">=" => false,
+        _ => return None,
+    };
+    let keeps_smaller = if same(a, location) && same(b, otherwise) {
+        less
+    } else if same(b, location) && same(a, otherwise) {
+        !less
+    } else {
+        return None;
+    };
+    Some(AtomicPlan {
+        form: AtomicForm::MinMax { keeps_smaller, operand: text(otherwise) },
+        location: text(location),
+        captured: None,
+    })
+}
+
+/// `condition ? x = value`: a minimum, a maximum, or compare and exchange.
+fn compare_update(location: Node<'_>, condition: Node<'_>, value: Node<'_>) -> Option<AtomicPlan> {
+    let condition = unparenthesized(condition);
+    if condition.kind() != Kind::BinaryExpression {
+        return None;
+    }
+    let (a, b) = (condition.field(Field::Left)?, condition.field(Field::Right)?);
+    let operator = condition.field(Field::Operator)?.text();
+    let form = match operator {
+        "==" if same(a, location) => AtomicForm::CompareExchange { expected: text(b), desired: text(value) },
+        "==" if same(b, location) => AtomicForm::CompareExchange { expected: text(a), desired: text(value) },
+        "<" | ">" => {
+            // Stores `value` when value < x (minimum) or value > x (maximum).
+            let value_is_less = if same(a, value) && same(b, location) {
+                operator == "<"
+            } else if same(b, value) && same(a, location) {
+                operator == ">"
+            } else {
+                return None;
+            };
+            AtomicForm::MinMax { keeps_smaller: value_is_less, operand: text(value) }
+        }
+        _ => return None,
+    };
+    Some(AtomicPlan { form, location: text(location), captured: None })
+}
+
+/// `v = x++`, `v = x op= e`, `{ v = x; update }`, `{ update; v = x; }`, `{ v = x; x = e; }`.
+fn capture(statements: &[Node<'_>]) -> Option<AtomicPlan> {
+    match statements {
+        [single] => {
+            let (into, right) = assignment(*single, "=")?;
+            let right = unparenthesized(right);
+            let mut plan = update(right)?;
+            let postfix = right.kind() == Kind::UpdateExpression
+                && right.field(Field::Argument).is_some_and(|argument| argument.range().start() == right.range().start());
+            plan.captured = Some(AtomicCapture { into: text(into), after: !postfix });
+            Some(plan)
+        }
+        [first, second] => {
+            if let Some((into, location)) = assignment(*first, "=")
+                && let Some(mut plan) = update_or_write(*second)
+                && same_text(second, &plan, location)
+            {
+                plan.captured = Some(AtomicCapture { into: text(into), after: false });
+                return Some(plan);
+            }
+            let (into, _) = assignment(*second, "=")?;
+            let mut plan = update(*first)?;
+            plan.captured = Some(AtomicCapture { into: text(into), after: true });
+            Some(plan)
+        }
+        _ => None,
+    }
+}
+
+fn update_or_write(node: Node<'_>) -> Option<AtomicPlan> {
+    update(node).or_else(|| {
+        let (location, value) = assignment(node, "=")?;
+        Some(AtomicPlan { form: AtomicForm::Write(text(value)), location: text(location), captured: None })
+    })
+}
+
+/// Whether the plan's location is the same object as `location`, by its words.
+fn same_text(statement: &Node<'_>, plan: &AtomicPlan, location: Node<'_>) -> bool {
+    let whole = statement.tree().text();
+    let words = |text: &str| text.split_whitespace().collect::<String>();
+    words(&whole[plan.location.range]) == words(location.text())
+}

@@ -1,0 +1,167 @@
+//! The geometry of a launch: what the clauses ask for, and the trip count as a hint.
+
+use rex_ir::expr::{BinaryOp, Expr};
+use rex_ir::launch::Launch;
+use rex_ir::program::Program;
+use rex_ir::region::{CanonicalLoop, Construct, LoopStep, RegionId, Relation};
+use rex_ir::ty::TypeKind;
+use rex_syntax::omp::clause::{Clause, ClauseName};
+use rex_syntax::omp::directive::Leaf;
+use rex_syntax::{TextRange, lex};
+
+use super::Shape;
+
+/// The launch of a region; its kernel is filled in by the caller.
+pub(super) fn launch(program: &Program, region: RegionId, shape: Shape) -> Launch {
+    let construct = &program.constructs[program.regions[region].construct];
+    let expression = |name| clause(program, construct, name).and_then(Clause::expression).map(Expr::Source);
+    let teams = match expression(ClauseName::NumTeams) {
+        Some(teams) => Some(teams),
+        None if construct.has(Leaf::Teams) => None,
+        None => Some(Expr::Int(1)),
+    };
+    let limit = expression(ClauseName::ThreadLimit);
+    let asked = expression(ClauseName::NumThreads).or_else(|| inner_num_threads(program, region, shape));
+    let mut threads = match (asked, limit) {
+        (Some(asked), Some(limit)) => Some(Expr::Conditional(
+            Box::new(asked.clone().binary(BinaryOp::Less, limit.clone())),
+            Box::new(asked),
+            Box::new(limit),
+        )),
+        (Some(one), None) | (None, Some(one)) => Some(one),
+        (None, None) => None,
+    };
+    if shape == Shape::Serial {
+        threads = Some(Expr::Int(1));
+    }
+    if let Some(condition) = if_clause(program, construct, "parallel") {
+        let otherwise = threads.unwrap_or(Expr::Int(0));
+        threads = Some(Expr::Conditional(
+            Box::new(Expr::Source(condition)),
+            Box::new(otherwise),
+            Box::new(Expr::Int(1)),
+        ));
+    }
+    Launch {
+        region,
+        kernel: la_arena::Idx::from_raw(0.into()),
+        device: clause(program, construct, ClauseName::Device).and_then(Clause::expression),
+        condition: if_clause(program, construct, "target"),
+        teams,
+        threads,
+        trips: trips(program, construct, shape),
+    }
+}
+
+fn clause<'p>(program: &'p Program, construct: &Construct, name: ClauseName) -> Option<&'p Clause> {
+    construct.directives.iter().find_map(|idx| program.unit.directives[*idx].clause(name))
+}
+
+/// The `if` clause that applies to one of the combined constructs: with its name, or without any.
+pub(super) fn if_clause(program: &Program, construct: &Construct, leaf: &str) -> Option<TextRange> {
+    for idx in &construct.directives {
+        let directive = &program.unit.directives[*idx];
+        let combines = directive.leaves.iter().any(|combined| combined.spelling() == leaf);
+        for clause in directive.clauses_named(ClauseName::If) {
+            let words: Vec<&str> =
+                clause.modifiers().iter().map(|modifier| program.text(modifier.range).trim()).collect();
+            if words.contains(&leaf) || (words.is_empty() && combines && leaf == "target") {
+                return clause.expression();
+            }
+        }
+    }
+    None
+}
+
+/// `num_threads` of the parallel regions inside a team program, where the host can evaluate it.
+fn inner_num_threads(program: &Program, region: RegionId, shape: Shape) -> Option<Expr> {
+    if shape != Shape::Team {
+        return None;
+    }
+    let construct = &program.constructs[program.regions[region].construct];
+    let statement = construct.statement?;
+    let mut found: Option<TextRange> = None;
+    for (_, inner) in program.constructs.iter() {
+        if !statement.contains_range(inner.range) || !inner.has(Leaf::Parallel) {
+            continue;
+        }
+        let expression = clause(program, inner, ClauseName::NumThreads).and_then(Clause::expression)?;
+        let visible = lex::identifiers(program.source(), expression).all(|name| {
+            program
+                .scopes
+                .resolve(&program.symbols, program.text(name), name)
+                .is_none_or(|symbol| {
+                    program.symbols[symbol].declared_at.is_none_or(|declared| !statement.contains_range(declared))
+                })
+        });
+        if !visible {
+            return None;
+        }
+        // The largest wins when both are numbers; different expressions leave the choice to the runtime.
+        found = match found {
+            None => Some(expression),
+            Some(known) => {
+                let number = |range| program.text(range).trim().parse::<u32>().ok();
+                match (number(known), number(expression)) {
+                    (Some(a), Some(b)) => Some(if b > a { expression } else { known }),
+                    _ if program.text(known) == program.text(expression) => Some(known),
+                    _ => return None,
+                }
+            }
+        };
+    }
+    found.map(Expr::Source)
+}
+
+/// The product of the trip counts, where the host can compute them from names of its own without side effects.
+fn trips(program: &Program, construct: &Construct, shape: Shape) -> Option<Expr> {
+    if shape != Shape::Loop && shape != Shape::Team {
+        return None;
+    }
+    let nest = &program.nests[construct.nest?];
+    let mut product: Option<Expr> = None;
+    for canonical in &nest.loops {
+        let inner_names: Vec<&str> = nest.loops.iter().map(|canonical| canonical.variable.as_str()).collect();
+        let simple = [canonical.lower, canonical.bound].into_iter().all(|range| {
+            !program.text(range).contains(['(', '[', '='])
+                && lex::identifiers(program.source(), range).all(|name| !inner_names.contains(&program.text(name)))
+        });
+        if !simple {
+            return None;
+        }
+        let trips = loop_trips(program, canonical)?;
+        product = Some(match product {
+            Some(product) => product.binary(BinaryOp::Mul, trips),
+            None => trips,
+        });
+    }
+    product
+}
+
+fn loop_trips(program: &Program, canonical: &CanonicalLoop) -> Option<Expr> {
+    let is_integer = matches!(program.types.get(program.types.desugar(canonical.ty)).kind, TypeKind::Named { .. });
+    if !is_integer && !matches!(program.types.get(program.types.desugar(canonical.ty)).kind, TypeKind::Pointer(_)) {
+        return None;
+    }
+    let operand = |range: TextRange| match program.text(range).trim().parse() {
+        Ok(value) => Expr::Int(value),
+        Err(_) if is_integer => Expr::ToInt64(Box::new(Expr::Source(range))),
+        Err(_) => Expr::Source(range),
+    };
+    let (low, high, extra) = match canonical.relation {
+        Relation::Less => (canonical.lower, canonical.bound, 0),
+        Relation::LessEqual => (canonical.lower, canonical.bound, 1),
+        Relation::Greater => (canonical.bound, canonical.lower, 0),
+        Relation::GreaterEqual => (canonical.bound, canonical.lower, 1),
+        Relation::NotEqual => match canonical.step {
+            LoopStep::Increment | LoopStep::Add(_) => (canonical.lower, canonical.bound, 0),
+            LoopStep::Decrement | LoopStep::Subtract(_) => (canonical.bound, canonical.lower, 0),
+        },
+    };
+    let span = operand(high).binary(BinaryOp::Sub, operand(low)).binary(BinaryOp::Add, Expr::Int(extra));
+    let step = match canonical.step {
+        LoopStep::Increment | LoopStep::Decrement => Expr::Int(1),
+        LoopStep::Add(step) | LoopStep::Subtract(step) => operand(step),
+    };
+    Some(Expr::Call("rex_trips", vec![span, step]))
+}

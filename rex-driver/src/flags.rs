@@ -28,6 +28,12 @@ pub enum FlagKind {
     OpenMp,
     /// `-fno-openmp`.
     NoOpenMp,
+    /// `-c`, `-S`, `-E`, `-fsyntax-only`: how far to go.
+    Step,
+    /// `-M…`: what the output depends on.
+    Dependency,
+    /// `-flto…`: code generation at link time.
+    LinkTimeOptimization,
     /// Another compiler's offload options, such as `-fopenmp-targets=`; never passed on.
     Offload,
     /// `-l`, `-L`, `-Wl,` and the like.
@@ -139,17 +145,35 @@ impl CompilerFlags {
 
     /// The words that compile a host file of a language.
     pub fn for_host_compile(&self, language: Language) -> Vec<OsString> {
-        self.words_where(|flag| match flag.kind {
-            FlagKind::Standard(of) => of.is_none_or(|of| of == language),
-            FlagKind::OpenMp | FlagKind::NoOpenMp | FlagKind::Offload | FlagKind::Link => false,
-            FlagKind::Macro
-            | FlagKind::Include
-            | FlagKind::Optimization
-            | FlagKind::DebugInfo
-            | FlagKind::FloatingPoint
-            | FlagKind::Machine
-            | FlagKind::Everywhere
-            | FlagKind::Other => true,
+        self.for_host_compile_where(language, &|_| true)
+    }
+
+    /// The words that compile a host file of a language, of the flags that `choose` accepts.
+    pub fn for_host_compile_where(
+        &self,
+        language: Language,
+        choose: &dyn Fn(&Flag) -> bool,
+    ) -> Vec<OsString> {
+        self.words_where(|flag| {
+            choose(flag)
+                && match flag.kind {
+                    FlagKind::Standard(of) => of.is_none_or(|of| of == language),
+                    FlagKind::OpenMp
+                    | FlagKind::NoOpenMp
+                    | FlagKind::Offload
+                    | FlagKind::Step
+                    | FlagKind::Dependency
+                    | FlagKind::Link => false,
+                    FlagKind::Macro
+                    | FlagKind::Include
+                    | FlagKind::Optimization
+                    | FlagKind::DebugInfo
+                    | FlagKind::FloatingPoint
+                    | FlagKind::Machine
+                    | FlagKind::Everywhere
+                    | FlagKind::LinkTimeOptimization
+                    | FlagKind::Other => true,
+                }
         })
     }
 
@@ -168,6 +192,9 @@ impl CompilerFlags {
             | FlagKind::OpenMp
             | FlagKind::NoOpenMp
             | FlagKind::Offload
+            | FlagKind::Step
+            | FlagKind::Dependency
+            | FlagKind::LinkTimeOptimization
             | FlagKind::Link => false,
         })
     }
@@ -177,7 +204,11 @@ impl CompilerFlags {
         self.words_where(|flag| {
             matches!(
                 flag.kind,
-                FlagKind::Link | FlagKind::Machine | FlagKind::Everywhere | FlagKind::DebugInfo
+                FlagKind::Link
+                    | FlagKind::Machine
+                    | FlagKind::Everywhere
+                    | FlagKind::LinkTimeOptimization
+                    | FlagKind::DebugInfo
             )
         })
     }
@@ -233,71 +264,38 @@ pub fn takes_separate_value(flag: &str) -> bool {
         "-dumpdir",
         "-aux-info",
         "-mllvm",
+        "--param",
     ];
     FLAGS.contains(&flag) || flag.starts_with("-Xopenmp-target=")
 }
 
-fn kind_of(flag: &str) -> FlagKind {
-    let any = |prefixes: &[&str]| prefixes.iter().any(|prefix| flag.starts_with(prefix));
-    if let Some(standard) = flag.strip_prefix("-std=") {
-        let language = if standard.contains("++") {
-            Language::Cxx
-        } else {
-            Language::C
-        };
-        return FlagKind::Standard(Some(language));
-    }
-    match flag {
-        "-ansi" => FlagKind::Standard(None),
-        "-fopenmp" | "-fopenmp=libomp" | "-fopenmp=libgomp" | "-fopenmp=libiomp5" | "-qopenmp"
-        | "-fiopenmp" | "-openmp" | "-mp" => FlagKind::OpenMp,
-        "-fno-openmp" => FlagKind::NoOpenMp,
-        "-pthread" | "-pthreads" | "-static" | "-shared" | "-pie" | "-no-pie" | "-static-pie"
-        | "-fPIC" | "-fpic" | "-fPIE" | "-fpie" | "-fno-pie" | "-fno-PIE" | "-pg"
-        | "--coverage" => FlagKind::Everywhere,
-        "-s" | "-rdynamic" | "-nostdlib" | "-nodefaultlibs" | "-nostartfiles"
-        | "-static-libgcc" | "-static-libstdc++" | "-T" | "-u" | "-z" | "-e" | "-Xlinker"
-        | "-rpath" | "-framework" => FlagKind::Link,
-        _ if any(&[
+/// Kinds with the flags that are exactly so and the ones that begin so; the first match decides.
+const KINDS: &[(FlagKind, &[&str], &[&str])] = &[
+    (FlagKind::Step, &["-c", "-S", "-E", "-fsyntax-only"], &[]),
+    (FlagKind::Dependency, &[], &["-M", "-Wp,-M"]),
+    (
+        FlagKind::Offload,
+        &[],
+        &[
             "-fopenmp-target",
             "-fopenmp-cuda",
             "-foffload",
             "-Xopenmp-target",
             "-mp=",
             "-gpu=",
-        ]) =>
-        {
-            FlagKind::Offload
-        }
-        _ if any(&["-march=sm_", "-mgpu"]) => FlagKind::Offload,
-        _ if any(&[
-            "-fsanitize=",
-            "-flto",
-            "-fprofile",
-            "-fcoverage",
-            "-fuse-ld=",
-        ]) =>
-        {
-            FlagKind::Everywhere
-        }
-        _ if any(&["-D", "-U"]) => FlagKind::Macro,
-        _ if any(&[
-            "-I",
-            "-isystem",
-            "-iquote",
-            "-idirafter",
-            "-include",
-            "-imacros",
-            "-nostdinc",
-            "-iprefix",
-            "-iwithprefix",
-            "-isysroot",
-        ]) =>
-        {
-            FlagKind::Include
-        }
-        _ if any(&["-O"]) => FlagKind::Optimization,
-        _ if any(&[
+            "-march=sm_",
+        ],
+    ),
+    (FlagKind::NoOpenMp, &["-fno-openmp"], &[]),
+    (
+        FlagKind::OpenMp,
+        &["-fopenmp", "-qopenmp", "-fiopenmp", "-mp"],
+        &["-fopenmp="],
+    ),
+    (
+        FlagKind::FloatingPoint,
+        &[],
+        &[
             "-ffast-math",
             "-fno-fast-math",
             "-ffp-contract",
@@ -309,15 +307,87 @@ fn kind_of(flag: &str) -> FlagKind {
             "-freciprocal-math",
             "-fno-signed-zeros",
             "-fno-trapping-math",
-        ]) =>
-        {
-            FlagKind::FloatingPoint
-        }
-        _ if any(&["-g"]) => FlagKind::DebugInfo,
-        _ if any(&["-l", "-L", "-Wl,"]) => FlagKind::Link,
-        _ if any(&["-m"]) => FlagKind::Machine,
-        _ => FlagKind::Other,
+        ],
+    ),
+    (FlagKind::LinkTimeOptimization, &[], &["-flto", "-fno-lto"]),
+    (
+        FlagKind::Everywhere,
+        &[
+            "-pthread",
+            "-pthreads",
+            "-static",
+            "-shared",
+            "-pie",
+            "-no-pie",
+            "-static-pie",
+            "-fPIC",
+            "-fpic",
+            "-fPIE",
+            "-fpie",
+            "-fno-pie",
+            "-fno-PIE",
+            "-pg",
+        ],
+        &["-fsanitize=", "-fprofile", "-fcoverage", "-fuse-ld="],
+    ),
+    (
+        FlagKind::Link,
+        &[
+            "-s",
+            "-rdynamic",
+            "-nostdlib",
+            "-nodefaultlibs",
+            "-nostartfiles",
+            "-T",
+            "-u",
+            "-z",
+            "-e",
+            "-rpath",
+            "-framework",
+        ],
+        &["-l", "-L", "-Wl,", "-Xlinker", "-static-lib"],
+    ),
+    (FlagKind::Macro, &[], &["-D", "-U"]),
+    (
+        FlagKind::Include,
+        &[],
+        &[
+            "-I",
+            "-isystem",
+            "-iquote",
+            "-idirafter",
+            "-include",
+            "-imacros",
+            "-nostdinc",
+            "-iprefix",
+            "-iwithprefix",
+            "-isysroot",
+        ],
+    ),
+    (FlagKind::Optimization, &[], &["-O"]),
+    (FlagKind::DebugInfo, &[], &["-g"]),
+    (FlagKind::Machine, &[], &["-m"]),
+];
+
+/// Decides what a flag is for by its first word.
+pub fn kind_of(flag: &str) -> FlagKind {
+    if flag == "-ansi" {
+        return FlagKind::Standard(None);
     }
+    if let Some(standard) = flag.strip_prefix("-std=") {
+        let language = if standard.contains("++") {
+            Language::Cxx
+        } else {
+            Language::C
+        };
+        return FlagKind::Standard(Some(language));
+    }
+    KINDS
+        .iter()
+        .find(|(_, exact, prefixes)| {
+            exact.contains(&flag) || prefixes.iter().any(|prefix| flag.starts_with(prefix))
+        })
+        .map_or(FlagKind::Other, |(kind, ..)| *kind)
 }
 
 /// Names the language of an input: `-x` decides, else the file's extension.

@@ -5,6 +5,7 @@
 //! [`Compiler`] is the way in for other programs; [`cli`] is the command.
 
 pub mod build;
+pub mod cc;
 pub mod cli;
 mod compiler;
 pub mod error;

@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    ExitCode::from(rex_driver::cli::main(std::env::args_os().skip(1)))
+    ExitCode::from(rex_driver::cli::main(std::env::args_os()))
 }

@@ -13,7 +13,6 @@ use std::process::{Command as Process, Stdio};
 use rex_syntax::source::Language;
 
 use crate::build::command::{Command, folder_of};
-use crate::build::openmp_flags;
 use crate::error::Error;
 use crate::flags::CompilerFlags;
 use crate::toolchain::HostCompiler;
@@ -38,13 +37,15 @@ pub enum Expansion {
 
 /// Expands a file as the user's compiler would, keeping line markers and macro definitions.
 ///
+/// `words` are the flags that matter to the preprocessor.
+///
 /// # Errors
 /// [`Error::Start`] if the compiler cannot be started.
 pub fn expand(
     origin: Origin<'_>,
     bytes: &[u8],
     language: Language,
-    flags: &CompilerFlags,
+    words: &[OsString],
     compiler: &HostCompiler,
 ) -> Result<Expansion, Error> {
     let language_name = match language {
@@ -57,8 +58,7 @@ pub fn expand(
     };
     let command = Command::of_compiler(compiler)
         .args(["-E", "-dD"])
-        .args(flags.for_preprocessing(language))
-        .args(openmp_flags(flags, compiler.family).first())
+        .args(words)
         .args(["-w", "-x", language_name])
         .arg(input);
     let start_error = |source| Error::Start {

@@ -1,5 +1,6 @@
 //! One invocation: reads the inputs, lowers them side by side, keeps their order.
 
+use std::ffi::OsString;
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -9,6 +10,7 @@ use rex_syntax::diag::{Code, Diagnostic};
 use rex_syntax::source::{FileId, FileRange, Language};
 use rex_syntax::{TextRange, TextSize};
 
+use crate::build::openmp_flags;
 use crate::compiler::{Compilation, Compiler, SourceInput};
 use crate::error::Error;
 use crate::flags::{CompilerFlags, FlagKind, language_of};
@@ -24,6 +26,8 @@ pub struct Session {
     pub flags: CompilerFlags,
     /// The name that standard input is given in messages and generated files.
     pub stdin_name: String,
+    /// Words for the preprocessor alone, such as `-MD` with its companions.
+    pub preprocessor_words: Vec<OsString>,
 }
 
 /// One input and what lowering it gave.
@@ -78,16 +82,19 @@ impl Session {
     /// # Errors
     /// The first failure in the order of the inputs: an unreadable file, an unknown language.
     pub fn lower_all(&self, paths: &[PathBuf]) -> Result<Vec<Lowered>, Error> {
-        let compiler = self.compiler();
         let lowered: Vec<Result<Lowered, Error>> = paths
             .par_iter()
-            .map(|path| self.lower(&compiler, path))
+            .map(|path| self.lower(path, self.language_of(path)?))
             .collect();
         lowered.into_iter().collect()
     }
 
-    fn lower(&self, compiler: &Compiler, path: &Path) -> Result<Lowered, Error> {
-        let language = self.language_of(path)?;
+    /// Reads and lowers one input.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if it cannot be read.
+    pub fn lower(&self, path: &Path, language: Language) -> Result<Lowered, Error> {
+        let compiler = self.compiler();
         let bytes = read_input(path)?;
         let origin = if is_stdin(path) {
             Origin::Stdin
@@ -158,7 +165,14 @@ impl Session {
     ) -> Result<Vec<u8>, String> {
         let compiler: HostCompiler = find_host_compiler(&self.surroundings, language)
             .map_err(|missing| missing.to_string())?;
-        match expand(origin, bytes, language, &self.flags, &compiler) {
+        let mut words = self.flags.for_preprocessing(language);
+        words.extend(self.preprocessor_words.clone());
+        words.extend(
+            openmp_flags(&self.flags, compiler.family)
+                .first()
+                .map(OsString::from),
+        );
+        match expand(origin, bytes, language, &words, &compiler) {
             Ok(Expansion::Text(text)) => Ok(text),
             Ok(Expansion::Failed(messages)) => {
                 let program = compiler.program.display();

@@ -209,3 +209,33 @@ fn build_refuses_the_steps_of_a_compiler() {
     let folder = Folder::with(&[("plain.c", PLAIN)]);
     check_exit(&folder.rex("build -c plain.c"), 2, "build makes a program");
 }
+
+/// Runs the binary under another name.
+fn as_compiler(folder: &Folder, name: &str, line: &str) -> Output {
+    let link = folder.path().join(name);
+    if !link.exists() {
+        std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_rex-driver"), &link).unwrap();
+    }
+    Command::new(link)
+        .args(line.split_whitespace())
+        .current_dir(folder.path())
+        .stdin(Stdio::null())
+        .output()
+        .unwrap()
+}
+
+#[test]
+fn as_a_compiler_plain_files_go_to_the_host_compiler() {
+    if !host_compiler_exists() {
+        return;
+    }
+    let folder = Folder::with(&[("plain.c", PLAIN), ("args", "-DN=1 plain.c -o prog")]);
+    check_exit(&as_compiler(&folder, "rexcc", "-c plain.c -MMD"), 0, "");
+    let dependencies = fs::read_to_string(folder.path().join("plain.d")).unwrap();
+    assert_eq!(dependencies, "plain.o: plain.c\n");
+    check_exit(&as_compiler(&folder, "rexcc", "-fopenmp @args"), 0, "");
+    let status = Command::new(folder.path().join("prog")).status().unwrap();
+    assert_eq!(status.code(), Some(7));
+    check_exit(&folder.rex("cc --version"), 0, "");
+    check_exit(&folder.rex("cc -c none.c"), 1, "none.c");
+}

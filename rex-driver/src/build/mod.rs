@@ -6,14 +6,14 @@
 pub mod command;
 mod image;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 pub use command::{Command, Plan};
 pub use image::{DeviceBuild, DeviceUnit};
 
 use crate::flags::{CompilerFlags, FlagKind};
-use crate::toolchain::{DeviceCompiler, Family, HostCompilers, OffloadRuntime};
+use crate::toolchain::{DeviceCompiler, Family, HostCompiler, HostCompilers, OffloadRuntime};
 use command::folder_of;
 use rex_syntax::source::Language;
 
@@ -83,6 +83,9 @@ pub struct BuildRequest<'a> {
     pub output: &'a Path,
 }
 
+/// The architecture built for when there is no GPU to ask and none was named.
+pub const DEFAULT_ARCH: &str = "sm_90";
+
 /// Plans the build of a program.
 pub fn plan(request: &BuildRequest<'_>) -> Plan {
     let objects: Vec<PathBuf> = (0..request.units.len())
@@ -112,10 +115,24 @@ pub fn plan(request: &BuildRequest<'_>) -> Plan {
                 None => stages.push(commands),
             }
         }
-        let registration = request.work.join("register_cubin.o");
-        let embedded = has_device_code.then_some(image.as_path());
-        stages.push(vec![compile_registration(request, embedded, &registration)]);
-        link_objects.push(registration);
+        let object = request.work.join("register_cubin.o");
+        let name = image_name(request);
+        let source = match request.placement {
+            ImagePlacement::Embedded => ImageSource::Embedded(&image),
+            ImagePlacement::Beside => ImageSource::Searched(&name),
+        };
+        let source = has_device_code.then_some(source);
+        let cxx = &request.host.cxx;
+        let register = registration(
+            cxx,
+            request.flags,
+            runtime.abi,
+            request.work,
+            source,
+            &object,
+        );
+        stages.push(vec![register]);
+        link_objects.push(object);
     }
     stages.push(vec![link(request, &link_objects)]);
     stages.retain(|stage| !stage.is_empty());
@@ -222,37 +239,43 @@ pub fn openmp_flags(flags: &CompilerFlags, family: Family) -> &'static [&'static
     }
 }
 
-fn compile_registration(
-    request: &BuildRequest<'_>,
-    image: Option<&Path>,
+/// Where the registration code finds the image.
+#[derive(Clone, Copy, Debug)]
+pub enum ImageSource<'a> {
+    /// In this file, whose bytes become part of the program.
+    Embedded(&'a Path),
+    /// In a file of this name, which is searched when the program runs.
+    Searched(&'a OsStr),
+}
+
+/// Compiles the code that registers the image of a program or shared library.
+pub fn registration(
+    cxx: &HostCompiler,
+    flags: &CompilerFlags,
+    abi: u32,
+    helpers: &Path,
+    image: Option<ImageSource<'_>>,
     object: &Path,
 ) -> Command {
-    let flags = request
-        .flags
+    let flags = flags
         .words_where(|flag| matches!(flag.kind, FlagKind::Everywhere | FlagKind::Machine))
         .into_iter()
         .filter(|word| word != "-shared" && word != "-static");
-    let mut command = Command::of_compiler(&request.host.cxx)
+    let image = image.map(|image| match image {
+        ImageSource::Embedded(file) => string_define("REX_EMBED_IMAGE", file.as_os_str()),
+        ImageSource::Searched(name) => string_define("REX_IMAGE_NAME", name),
+    });
+    Command::of_compiler(cxx)
         .arg("-O2")
         .args(flags)
-        .args(request.runtime.map(|runtime| abi_define(runtime.abi)));
-    if let Some(image) = image {
-        command = command.arg(match request.placement {
-            ImagePlacement::Embedded => string_define("REX_EMBED_IMAGE", image.as_os_str()),
-            ImagePlacement::Beside => string_define("REX_IMAGE_NAME", &image_name(request)),
-        });
-    }
-    command
+        .arg(abi_define(abi))
+        .args(image)
         .arg("-c")
-        .arg(request.work.join("register_cubin.cpp"))
+        .arg(helpers.join("register_cubin.cpp"))
         .arg("-o")
         .arg(object)
 }
 
-/// Links with LLVM's runtimes instead of the compiler's own OpenMP library.
-///
-/// # Source
-/// Measured: `libomp` serves what gcc's `-fopenmp` code calls (`GOMP_*`), so both kinds of code share one runtime.
 fn link(request: &BuildRequest<'_>, objects: &[PathBuf]) -> Command {
     let is_cxx = |unit: &Unit| unit.language == Language::Cxx;
     let needs_cxx = request.runtime.is_some() || request.units.iter().any(is_cxx);
@@ -261,34 +284,41 @@ fn link(request: &BuildRequest<'_>, objects: &[PathBuf]) -> Command {
     } else {
         &request.host.c
     };
-    let mut command = Command::of_compiler(compiler)
+    let command = Command::of_compiler(compiler)
         .args(objects)
         .args(request.link_inputs)
         .args(request.flags.for_link());
-    match request.runtime {
-        None if request.flags.openmp() => command = command.arg("-fopenmp"),
-        None => {}
-        Some(runtime) => {
-            for folder in runtime.folders() {
-                let mut rpath = OsString::from("-Wl,-rpath,");
-                rpath.push(folder);
-                command = command.arg(rpath);
-            }
-            command = command
-                .arg("-Wl,--no-as-needed")
-                .arg(&runtime.libomptarget)
-                .arg(&runtime.libomp)
-                .args(["-lm", "-lpthread", "-ldl"]);
-        }
-    }
+    let command = match request.runtime {
+        None if request.flags.openmp() => command.arg("-fopenmp"),
+        None => command,
+        Some(runtime) => link_runtime(command, runtime),
+    };
     command.arg("-o").arg(request.output)
+}
+
+/// Adds LLVM's runtimes to a link, instead of the compiler's own OpenMP library.
+///
+/// # Source
+/// Measured: `libomp` serves what gcc's `-fopenmp` code calls (`GOMP_*`), so both kinds of code share one runtime.
+pub fn link_runtime(command: Command, runtime: &OffloadRuntime) -> Command {
+    let rpaths = runtime.folders().into_iter().map(|folder| {
+        let mut rpath = OsString::from("-Wl,-rpath,");
+        rpath.push(folder);
+        rpath
+    });
+    command
+        .args(rpaths)
+        .arg("-Wl,--no-as-needed")
+        .arg(&runtime.libomptarget)
+        .arg(&runtime.libomp)
+        .args(["-lm", "-lpthread", "-ldl"])
 }
 
 fn abi_define(abi: u32) -> String {
     format!("-DREX_LLVM_ABI={abi}")
 }
 
-fn string_define(name: &str, value: &std::ffi::OsStr) -> OsString {
+fn string_define(name: &str, value: &OsStr) -> OsString {
     let value = value
         .to_string_lossy()
         .replace('\\', r"\\")

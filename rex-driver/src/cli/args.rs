@@ -94,6 +94,12 @@ pub enum Command {
     Run(RunArgs),
     /// Explain a diagnostic code, or list all codes.
     Explain(ExplainArgs),
+    /// Compile and link like a C compiler, with its own options (also as `rexcc`).
+    #[command(name = "cc", disable_help_flag = true)]
+    Cc(CompilerArgs),
+    /// Compile and link like a C++ compiler, with its own options (also as `rexc++`).
+    #[command(name = "c++", disable_help_flag = true)]
+    Cxx(CompilerArgs),
     /// Show what this machine has for building and running, and what does not fit together.
     Doctor(DoctorArgs),
     /// Print a shell's completion script.
@@ -224,6 +230,18 @@ pub struct ExplainArgs {
     /// The code (REX0203) or its name (pointer-needs-length).
     #[arg(value_name = "CODE")]
     pub code: Option<String>,
+}
+
+/// The words of a compiler's command line.
+#[derive(Debug, Args)]
+pub struct CompilerArgs {
+    /// What gcc and clang take.
+    #[arg(
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "ARGS"
+    )]
+    pub words: Vec<OsString>,
 }
 
 /// Options of `doctor`.

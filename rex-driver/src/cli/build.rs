@@ -6,7 +6,9 @@ use rex_emit::ArtifactKind;
 
 use super::args::{BuildArgs, CommonBuildArgs, DeviceChoice};
 use super::{Context, Stop, answer, code, is_link_input};
-use crate::build::{BuildRequest, DeviceTarget, ImagePlacement, LoweredUnit, Plan, Unit, plan};
+use crate::build::{
+    BuildRequest, DEFAULT_ARCH, DeviceTarget, ImagePlacement, LoweredUnit, Plan, Unit, plan,
+};
 use crate::error::Error;
 use crate::flags::CompilerFlags;
 use crate::session::Lowered;
@@ -18,9 +20,6 @@ use crate::write::{WorkFolder, Writer};
 
 /// The folder that a dry run names instead of a temporary one.
 const DRY_RUN_FOLDER: &str = "rex-work";
-
-/// The architecture built for when there is no GPU to ask and none was named.
-const DEFAULT_ARCH: &str = "sm_90";
 
 pub(super) fn run(cx: &Context, mut args: BuildArgs) -> Result<u8, Stop> {
     let mut cx = Context {

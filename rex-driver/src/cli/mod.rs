@@ -8,12 +8,15 @@ mod explain;
 mod lower;
 mod run;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
 use args::{Cli, ColorChoice, Command, GlobalArgs};
 
+use rex_syntax::source::Language;
+
+use crate::cc::Ended;
 use crate::error::Error;
 use crate::flags::CompilerFlags;
 use crate::render::{Color, render};
@@ -51,10 +54,60 @@ impl<E: Into<Error>> From<E> for Stop {
     }
 }
 
-/// Runs one command line, without the program's name, and returns the exit code.
+/// Runs one command line, beginning with the program's name, and returns the exit code.
 ///
-/// A closed standard output is success: the reader had enough.
+/// Under the names `rexcc` and `rexc++` the program is a compiler. A closed standard output is
+/// success: the reader had enough.
 pub fn main(words: impl IntoIterator<Item = OsString>) -> u8 {
+    let mut words: Vec<OsString> = words.into_iter().collect();
+    if words.is_empty() {
+        words.push("rex-driver".into());
+    }
+    let name = Path::new(&words.remove(0))
+        .file_stem()
+        .unwrap_or_default()
+        .to_owned();
+    match compiler_named(&name).or_else(|| compiler_command(&mut words)) {
+        Some(language) => compiler(language, words),
+        None => command(words),
+    }
+}
+
+/// The language of the compiler that a program name stands for.
+fn compiler_named(name: &OsStr) -> Option<Language> {
+    match name.to_str()? {
+        "rexcc" => Some(Language::C),
+        "rexc++" | "rexcxx" => Some(Language::Cxx),
+        _ => None,
+    }
+}
+
+/// Takes `cc` or `c++` off the words, if it is the command.
+fn compiler_command(words: &mut Vec<OsString>) -> Option<Language> {
+    let language = match words.first()?.to_str()? {
+        "cc" => Language::C,
+        "c++" => Language::Cxx,
+        _ => return None,
+    };
+    words.remove(0);
+    Some(language)
+}
+
+fn compiler(language: Language, words: Vec<OsString>) -> u8 {
+    match crate::cc::run(language, words, Surroundings::of_process()) {
+        Ok(Ended::Made) => code::SUCCESS,
+        Ok(Ended::InputErrors) => code::INPUT,
+        Err(error) => {
+            // The tool that failed has said why.
+            if !matches!(error, Error::Command { .. }) {
+                say_text(&format!("rex: error: {}\n", with_causes(&error)));
+            }
+            code::INPUT
+        }
+    }
+}
+
+fn command(words: Vec<OsString>) -> u8 {
     let cli = match Cli::parse_from_words(words) {
         Ok(cli) => cli,
         Err(message) => {
@@ -86,6 +139,8 @@ pub fn main(words: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Explain(args) => explain::run(&args),
         Command::Doctor(args) => doctor::run(&cx, &args),
         Command::Completions(args) => completions::run(&args),
+        // Taken care of before the words are read as rex's own.
+        Command::Cc(_) | Command::Cxx(_) => Ok(code::ENVIRONMENT),
     };
     match outcome {
         Ok(code) => code,
@@ -110,6 +165,7 @@ impl Context {
             surroundings: self.surroundings.clone(),
             flags: self.flags.clone(),
             stdin_name: stdin_name.to_owned(),
+            preprocessor_words: Vec::new(),
         }
     }
 

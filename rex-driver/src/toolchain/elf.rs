@@ -11,6 +11,8 @@ use object::{Endianness, elf};
 pub struct SharedLibrary {
     /// Its `DT_SONAME`.
     pub soname: String,
+    /// The libraries it needs.
+    pub needed: Vec<String>,
     /// Whether it is for the processor this program runs on.
     pub native: bool,
 }
@@ -31,9 +33,14 @@ fn parse(bytes: &[u8]) -> object::Result<Option<SharedLibrary>> {
         return Ok(None);
     };
     let soname = dynamic.string(soname)?;
+    let mut needed = Vec::new();
+    for entry in dynamic.iter().filter(|entry| entry.tag == elf::DT_NEEDED) {
+        needed.push(String::from_utf8_lossy(dynamic.string(entry)?).into_owned());
+    }
     let native = header.e_machine(endian) == native_machine();
     Ok(Some(SharedLibrary {
         soname: String::from_utf8_lossy(soname).into_owned(),
+        needed,
         native,
     }))
 }
@@ -101,6 +108,7 @@ mod tests {
             library,
             SharedLibrary {
                 soname: "liba.so.1".into(),
+                needed: Vec::new(),
                 native: true
             }
         );

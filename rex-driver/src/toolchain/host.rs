@@ -67,39 +67,55 @@ pub fn find_host_compiler(
     surroundings: &Surroundings,
     language: Language,
 ) -> Result<HostCompiler, Missing> {
-    let (what, variable, other) = match language {
-        Language::C => ("a C compiler", "CC", "CXX"),
-        Language::Cxx => ("a C++ compiler", "CXX", "CC"),
+    let (what, variables, other) = match language {
+        Language::C => ("a C compiler", ["REX_CC", "CC"], ["REX_CXX", "CXX"]),
+        Language::Cxx => ("a C++ compiler", ["REX_CXX", "CXX"], ["REX_CC", "CC"]),
     };
     let mut search = Search::new(what);
+    if let Some((variable, command)) = chosen(surroundings, variables) {
+        search.looked_at(format!("{variable}={}", command.display()));
+        let found = probe(surroundings, command);
+        return found.ok_or_else(|| search.missing(REMEDIES));
+    }
     let mut candidates: Vec<OsString> = Vec::new();
-    if let Some(chosen) = surroundings.var(variable) {
-        candidates.push(chosen.to_owned());
-    } else {
-        let counterpart = surroundings
-            .var(other)
-            .and_then(|name| counterpart(name, language));
-        candidates.extend(counterpart);
-        candidates.extend(usual_names(language).iter().map(OsString::from));
-        for version in (14..=22).rev() {
-            candidates.push(format!("{}-{version}", clang_name(language)).into());
-        }
-    }
-    for candidate in &candidates {
-        if let Some(compiler) = probe(surroundings, candidate) {
-            return Ok(compiler);
-        }
-    }
-    if surroundings.var(variable).is_some() {
-        search.looked_at(format!("{variable}={}", candidates[0].display()));
-    } else {
-        search.looked_at(format!("{variable} (not set)"));
-        search.looked_at(format!(
-            "PATH for {}, clang-14 to clang-22",
-            usual_names(language).join(", ")
-        ));
-    }
-    Err(search.missing(&["apt install gcc g++", "or name a compiler with CC and CXX"]))
+    let other = chosen(surroundings, other);
+    candidates.extend(other.and_then(|(_, command)| counterpart(command, language)));
+    candidates.extend(usual_names(language).iter().map(OsString::from));
+    candidates.extend(
+        (14..=22)
+            .rev()
+            .map(|version| OsString::from(format!("{}-{version}", clang_name(language)))),
+    );
+    let found = candidates
+        .iter()
+        .find_map(|candidate| probe(surroundings, candidate));
+    found.ok_or_else(|| {
+        search.looked_at(format!("{} (not set)", variables.join(", ")));
+        let names = usual_names(language).join(", ");
+        search.looked_at(format!("PATH for {names}, clang-14 to clang-22"));
+        search.missing(REMEDIES)
+    })
+}
+
+const REMEDIES: &[&str] = &["apt install gcc g++", "or name a compiler with CC and CXX"];
+
+/// The first of the variables that names a compiler other than rex itself.
+fn chosen<'a>(
+    surroundings: &'a Surroundings,
+    variables: [&'static str; 2],
+) -> Option<(&'static str, &'a OsStr)> {
+    variables
+        .into_iter()
+        .filter_map(|variable| Some((variable, surroundings.var(variable)?)))
+        .find(|(_, command)| !is_rex(command))
+}
+
+/// Whether a command starts rex: a build that calls it the compiler must not make it call itself.
+fn is_rex(command: &OsStr) -> bool {
+    let text = command.to_string_lossy();
+    text.split_whitespace()
+        .filter_map(|word| word.rsplit('/').next())
+        .any(|word| matches!(word, "rexcc" | "rexc++" | "rexcxx" | "rex-driver"))
 }
 
 fn usual_names(language: Language) -> &'static [&'static str] {
@@ -207,6 +223,18 @@ mod tests {
     }
 
     #[test]
+    fn rex_does_not_call_itself() {
+        let machine = FakeMachine::new();
+        machine.program("usr/bin/gcc", "gcc (GCC) 13.1");
+        machine.program("usr/bin/rexcc", "rex");
+        for command in ["rexcc", "/opt/bin/rexcc", "ccache rexcc", "rex-driver cc"] {
+            let surroundings = machine.surroundings([("CC", command)]);
+            let compiler = find_host_compiler(&surroundings, Language::C).unwrap();
+            assert_eq!(compiler.program, machine.path("usr/bin/gcc"));
+        }
+    }
+
+    #[test]
     fn a_variable_may_hold_a_wrapper_and_arguments() {
         let machine = FakeMachine::new();
         machine.program("usr/bin/ccache", "gcc (GCC) 13.1");
@@ -221,7 +249,7 @@ mod tests {
         let missing = find_host_compiler(&machine.surroundings([]), Language::Cxx).unwrap_err();
         expect_test::expect![[r"
             no C++ compiler found
-              looked at: CXX (not set)
+              looked at: REX_CXX, CXX (not set)
               looked at: PATH for g++, clang++, c++, clang-14 to clang-22
               try: apt install gcc g++
               try: or name a compiler with CC and CXX"]]

@@ -1,0 +1,285 @@
+//! From objects to a program: gathers the device code that is linked, makes the image, embeds it.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::bundle::{Form, Record, has_device_code, records, section_of};
+use super::invocation::{Item, Step};
+use super::{Cx, Ended, compile, run_all};
+use crate::build::command::Command;
+use crate::build::{DeviceBuild, DeviceTarget, ImageSource, link_runtime, registration};
+use crate::error::Error;
+use crate::flags::FlagKind;
+use crate::toolchain::elf::read_shared_library;
+use crate::toolchain::{DeviceCompiler, find_device_compiler};
+use crate::write::{WorkFolder, Writer};
+
+/// One word or file of the link, in the order of the command line.
+enum Part {
+    /// An object made here or given.
+    File(PathBuf),
+    /// Words for the linker.
+    Words(Vec<OsString>),
+}
+
+/// Whether any input of the link brings device code or needs the offload runtime.
+pub(super) fn needs_offload(cx: &Cx) -> bool {
+    let folders = library_folders(cx);
+    let inputs = cx.invocation.items.iter().filter_map(|item| match item {
+        Item::Source { .. } => None,
+        Item::Input(path) => Some(path.clone()),
+        Item::Flag(flag) => library_of(&flag.words, &folders),
+    });
+    inputs.into_iter().any(|path| {
+        fs::read(&path).is_ok_and(|file| has_device_code(&file)) || needs_runtime(&path)
+    })
+}
+
+/// Compiles the sources of the command line and links them with everything else.
+pub(super) fn program(cx: &Cx) -> Result<Ended, Error> {
+    let work = WorkFolder::create(cx.option("keep").map(PathBuf::from).as_deref())?;
+    let mut parts = Vec::new();
+    for (item_idx, item) in cx.invocation.items.iter().enumerate() {
+        match item {
+            Item::Source { path, language } => {
+                let object = work.path().join(format!("{item_idx}.o"));
+                if compile::one(cx, path, *language, Step::Object, &object)? == Ended::InputErrors {
+                    return Ok(Ended::InputErrors);
+                }
+                parts.push(Part::File(object));
+            }
+            Item::Input(path) => parts.push(Part::File(path.clone())),
+            Item::Flag(flag) if is_for_link(flag.kind) => {
+                parts.push(Part::Words(flag.words.clone()))
+            }
+            Item::Flag(_) => {}
+        }
+    }
+    let output = cx
+        .invocation
+        .output
+        .clone()
+        .unwrap_or_else(|| "a.out".into());
+    let records = gather(cx, &parts, work.path())?;
+    let runtime = cx.runtime()?;
+    let mut objects = Vec::new();
+    if !records.is_empty() {
+        objects.push(make_image(cx, &records, runtime.abi, work.path())?);
+    }
+    let link = link_command(cx, &parts, &objects);
+    run_all([link_runtime(link, &runtime).arg("-o").arg(&output)])?;
+    if !records.is_empty() {
+        drop_section(cx, &output)?;
+    }
+    Ok(Ended::Made)
+}
+
+fn is_for_link(kind: FlagKind) -> bool {
+    !matches!(
+        kind,
+        FlagKind::OpenMp | FlagKind::NoOpenMp | FlagKind::Step | FlagKind::Dependency
+    )
+}
+
+fn link_command(cx: &Cx, parts: &[Part], objects: &[PathBuf]) -> Command {
+    // The registration code is C++.
+    let compiler = if objects.is_empty() {
+        cx.compiler()
+    } else {
+        &cx.host.cxx
+    };
+    let command = parts
+        .iter()
+        .fold(Command::of_compiler(compiler), |command, part| match part {
+            Part::File(path) => command.arg(path),
+            Part::Words(words) => command.args(words),
+        });
+    command.args(objects)
+}
+
+/// Collects the records of everything that is linked.
+///
+/// Objects are always linked, so they are read. Which members of archives are linked only the linker
+/// knows: if an archive has device code, the program is linked once without an image and its section read.
+fn gather(cx: &Cx, parts: &[Part], work: &Path) -> Result<Vec<Record>, Error> {
+    let folders = library_folders(cx);
+    let mut section = Vec::new();
+    let mut linker_decides = false;
+    for part in parts {
+        let path = match part {
+            Part::File(path) => Some(path.clone()),
+            Part::Words(words) => library_of(words, &folders),
+        };
+        let Some(Ok(file)) = path.map(fs::read) else {
+            continue;
+        };
+        if is_shared_library(&file) {
+            continue;
+        }
+        match section_of(&file) {
+            Some(records) => section.extend(records),
+            None => linker_decides |= has_device_code(&file),
+        }
+    }
+    if linker_decides {
+        let trial = work.join("trial");
+        let link = link_command(cx, parts, &[]).arg("-Wl,--unresolved-symbols=ignore-all");
+        run_all([link.arg("-o").arg(&trial)])?;
+        let file = fs::read(&trial).map_err(Error::io("read", &trial))?;
+        section = section_of(&file).unwrap_or_default().to_vec();
+    }
+    records(&section).map_err(|damaged| Error::Usage(damaged.to_string()))
+}
+
+/// Makes the image from the records and an object that embeds and registers it.
+fn make_image(cx: &Cx, records: &[Record], abi: u32, work: &Path) -> Result<PathBuf, Error> {
+    let target = target_of(cx, records, abi)?;
+    let writer = Writer::default();
+    let objects: Vec<PathBuf> = (0..records.len())
+        .map(|record_idx| work.join(format!("{record_idx}.device.o")))
+        .collect();
+    for (record, object) in records.iter().zip(&objects) {
+        writer.write(object, &record.code)?;
+    }
+    for (name, text) in rex_emit::helper_files() {
+        writer.write(&work.join(name), text.as_bytes())?;
+    }
+    let image = work.join("image");
+    let build = DeviceBuild {
+        target: &target,
+        cxx: &cx.host.cxx,
+        flags: &cx.flags,
+        abi,
+        helpers: work,
+    };
+    let object = work.join("register_cubin.o");
+    let mut commands = build.link(&objects, &image);
+    commands.push(registration(
+        &cx.host.cxx,
+        &cx.flags,
+        abi,
+        work,
+        Some(ImageSource::Embedded(&image)),
+        &object,
+    ));
+    run_all(commands)?;
+    Ok(object)
+}
+
+/// The device that all records are for.
+fn target_of(cx: &Cx, records: &[Record], abi: u32) -> Result<DeviceTarget, Error> {
+    let mut kinds: BTreeMap<(Form, &str, u32), usize> = BTreeMap::new();
+    for record in records {
+        *kinds
+            .entry((record.form, &record.arch, record.abi))
+            .or_default() += 1;
+    }
+    let describe = |(form, arch, abi): &(Form, &str, u32)| {
+        let device = if *form == Form::HostObject {
+            "the host"
+        } else {
+            arch
+        };
+        format!("{device} with LLVM {abi}'s runtime")
+    };
+    if kinds.len() > 1 {
+        let list: Vec<String> = kinds.keys().map(describe).collect();
+        return Err(Error::Usage(format!(
+            "the objects are compiled for different devices: {}; compile all of them alike",
+            list.join(", ")
+        )));
+    }
+    let (form, arch, compiled_abi) =
+        kinds
+            .keys()
+            .next()
+            .copied()
+            .unwrap_or((Form::HostObject, "", abi));
+    if compiled_abi != abi {
+        return Err(Error::Usage(format!(
+            "the objects are compiled for LLVM {compiled_abi}'s runtime, and LLVM {abi}'s is what \
+             is linked; compile them again or name the other with --rex-libomptarget"
+        )));
+    }
+    let arch = arch.to_owned();
+    let cuda = cx.option("cuda").map(PathBuf::from);
+    match form {
+        Form::HostObject => Ok(DeviceTarget::Host),
+        Form::NvccObject | Form::Bitcode => {
+            let compiler = find_device_compiler(&cx.surroundings, cuda.as_ref(), Some(abi))?;
+            let fits =
+                matches!(compiler, DeviceCompiler::Nvcc { .. }) == (form == Form::NvccObject);
+            if !fits {
+                return Err(Error::Usage(
+                    "the objects were compiled by another device compiler than the one found now"
+                        .to_owned(),
+                ));
+            }
+            Ok(DeviceTarget::Nvptx { arch, compiler })
+        }
+    }
+}
+
+/// Takes the gathered records out of the program, where a tool for that is installed.
+fn drop_section(cx: &Cx, output: &Path) -> Result<(), Error> {
+    let objcopy = cx.surroundings.program("objcopy".as_ref());
+    let objcopy = objcopy.or_else(|| cx.surroundings.program("llvm-objcopy".as_ref()));
+    match objcopy {
+        None => Ok(()),
+        Some(objcopy) => run_all([Command::new(objcopy)
+            .arg(format!("--remove-section={}", super::bundle::SECTION))
+            .arg(output)]),
+    }
+}
+
+/// The user's `-L` folders.
+fn library_folders(cx: &Cx) -> Vec<PathBuf> {
+    let mut folders = Vec::new();
+    for flag in cx.invocation.flags() {
+        let first = flag.words[0].to_string_lossy();
+        match (first.strip_prefix("-L"), flag.words.get(1)) {
+            (Some(""), Some(folder)) => folders.push(PathBuf::from(folder)),
+            (Some(folder), None) => folders.push(PathBuf::from(folder)),
+            _ => {}
+        }
+    }
+    folders
+}
+
+/// The file that `-lname` finds in the user's folders; the system's have no device code.
+fn library_of(words: &[OsString], folders: &[PathBuf]) -> Option<PathBuf> {
+    let first = words.first()?.to_string_lossy();
+    let name = match first.strip_prefix("-l")? {
+        "" => words.get(1)?.to_string_lossy().into_owned(),
+        name => name.to_owned(),
+    };
+    let names = match name.strip_prefix(':') {
+        Some(exact) => vec![exact.to_owned()],
+        None => vec![format!("lib{name}.so"), format!("lib{name}.a")],
+    };
+    let candidates = folders
+        .iter()
+        .flat_map(|folder| names.iter().map(|name| folder.join(name)));
+    candidates.into_iter().find(|path| path.is_file())
+}
+
+fn is_shared_library(file: &[u8]) -> bool {
+    use object::elf::{ET_DYN, FileHeader64};
+    use object::read::elf::FileHeader;
+    FileHeader64::<object::Endianness>::parse(file)
+        .ok()
+        .and_then(|header| Some(header.e_type(header.endian().ok()?) == ET_DYN))
+        .unwrap_or(false)
+}
+
+/// Whether a shared library was linked with the offload runtime, so that its users share libomp with it.
+fn needs_runtime(path: &Path) -> bool {
+    read_shared_library(path).is_some_and(|library| {
+        library
+            .needed
+            .iter()
+            .any(|name| name.starts_with("libomptarget."))
+    })
+}

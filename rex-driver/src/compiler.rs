@@ -1,8 +1,14 @@
 //! The compiler as a function from source bytes to artifacts.
 
+use std::sync::Arc;
+
 use rex_emit::{ArtifactKind, ArtifactSet};
-use rex_syntax::diag::{Diagnostic, Severity};
+use rex_passes::manager::{Checking, PassFailure};
+use rex_passes::{PassManager, registry};
+use rex_syntax::diag::{Diagnostic, Diagnostics, Severity};
+use rex_syntax::expansion::Expansion;
 use rex_syntax::source::{Language, SourceFile, SourceMap};
+use rex_syntax::unit::read_unit;
 
 /// One translation unit, in memory.
 #[derive(Clone, Debug)]
@@ -37,37 +43,35 @@ impl Compilation {
     }
 }
 
-/// Collects the options of a [`Compiler`].
-#[derive(Clone, Debug, Default)]
-pub struct CompilerBuilder {
-    options: Options,
+/// A bug in rex: the input is not to blame.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("internal error while lowering {name}")]
+pub struct InternalError {
+    /// The input that shows it.
+    pub name: String,
+    /// What went wrong.
+    #[source]
+    pub failure: PassFailure,
 }
 
-/// What a compilation depends on beside its input.
-#[derive(Clone, Debug, Default)]
-#[non_exhaustive]
-pub struct Options {
-    /// Macros defined on the command line, in order; `None` undefines.
-    pub macros: Vec<(String, Option<String>)>,
+/// Collects the options of a [`Compiler`].
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CompilerBuilder {
+    checking: Checking,
 }
 
 impl CompilerBuilder {
-    /// Defines a macro, as `-DNAME=VALUE` does. It decides `#if` arms where no expansion is given.
-    pub fn define(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
-        self.options.macros.push((name.into(), Some(value.into())));
-        self
-    }
-
-    /// Undefines a macro, as `-UNAME` does.
-    pub fn undefine(mut self, name: impl Into<String>) -> Self {
-        self.options.macros.push((name.into(), None));
+    /// Sets how much is checked after each pass.
+    pub fn checking(mut self, checking: Checking) -> Self {
+        self.checking = checking;
         self
     }
 
     /// The compiler.
     pub fn build(self) -> Compiler {
+        let passes = PassManager::new(registry()).expect("the built-in passes can be ordered");
         Compiler {
-            options: self.options,
+            passes: passes.with_checking(self.checking),
         }
     }
 }
@@ -79,18 +83,18 @@ impl CompilerBuilder {
 /// ```
 /// use rex_driver::{Compiler, Language, SourceInput};
 ///
-/// let compiler = Compiler::builder().define("N", "4").build();
-/// let compilation = compiler.compile(SourceInput {
+/// let compilation = Compiler::builder().build().compile(SourceInput {
 ///     name: "plain.c".into(),
 ///     bytes: b"int main(void) { return 0; }\n".to_vec(),
 ///     language: Language::C,
 ///     expansion: None,
-/// });
+/// })?;
 /// assert!(!compilation.has_errors());
+/// # Ok::<(), rex_driver::InternalError>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Compiler {
-    options: Options,
+    passes: PassManager,
 }
 
 impl Compiler {
@@ -99,28 +103,49 @@ impl Compiler {
         CompilerBuilder::default()
     }
 
+    /// The passes in use.
+    pub fn passes(&self) -> &PassManager {
+        &self.passes
+    }
+
     /// Lowers one translation unit.
-    pub fn compile(&self, input: SourceInput) -> Compilation {
+    ///
+    /// # Errors
+    /// [`InternalError`] for a bug in rex; the user's mistakes are diagnostics.
+    pub fn compile(&self, input: SourceInput) -> Result<Compilation, InternalError> {
         let SourceInput {
             name,
             bytes,
             language,
-            expansion: _,
+            expansion,
         } = input;
-        let mut artifacts = ArtifactSet::new();
-        let file_name = format!("rose_{}", name.rsplit('/').next().unwrap_or(&name));
-        artifacts.push(ArtifactKind::Host, file_name, bytes.clone());
+        let mut diagnostics = Diagnostics::new();
         let mut sources = SourceMap::new();
-        sources.add(SourceFile::new(name, language, bytes));
-        Compilation {
-            diagnostics: Vec::new(),
-            sources,
-            artifacts: Some(artifacts),
-        }
-    }
-
-    /// The options in use.
-    pub fn options(&self) -> &Options {
-        &self.options
+        let file = sources.add(SourceFile::new(&*name, language, bytes));
+        let expansion = expansion.map(|text| Arc::new(Expansion::parse(text, &name)));
+        let unit = read_unit(&mut sources, file, expansion, &mut diagnostics);
+        let (mut program, messages) = rex_ir::build::build(sources, unit);
+        diagnostics.extend(messages);
+        self.passes
+            .run(&mut program, &mut diagnostics, &mut ())
+            .map_err(|failure| InternalError {
+                name: name.clone(),
+                failure,
+            })?;
+        let artifacts = program.constructs.is_empty().then(|| {
+            let mut artifacts = ArtifactSet::new();
+            let file_name = format!("rose_{}", name.rsplit('/').next().unwrap_or(&name));
+            artifacts.push(
+                ArtifactKind::Host,
+                file_name,
+                program.sources.file(file).bytes().to_vec(),
+            );
+            artifacts
+        });
+        Ok(Compilation {
+            diagnostics: diagnostics.into_sorted(),
+            sources: program.sources,
+            artifacts,
+        })
     }
 }

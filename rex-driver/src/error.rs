@@ -5,6 +5,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::compiler::InternalError;
 use crate::toolchain::Missing;
 
 /// Why a command could not do its work.
@@ -30,6 +31,9 @@ pub enum Error {
     /// A tool that is needed is not installed.
     #[error(transparent)]
     Missing(#[from] Missing),
+    /// A bug in rex.
+    #[error(transparent)]
+    Internal(#[from] InternalError),
     /// A tool could not be started.
     #[error("cannot start {}", program.display())]
     Start {

@@ -17,5 +17,5 @@ pub mod session;
 pub mod toolchain;
 pub mod write;
 
-pub use compiler::{Compilation, Compiler, CompilerBuilder, Options, SourceInput};
+pub use compiler::{Compilation, Compiler, CompilerBuilder, InternalError, SourceInput};
 pub use rex_syntax::source::Language;

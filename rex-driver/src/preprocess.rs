@@ -22,8 +22,8 @@ use crate::toolchain::HostCompiler;
 pub enum Origin<'a> {
     /// A file the preprocessor can open.
     File(&'a Path),
-    /// Standard input; the preprocessor reads the bytes from its own.
-    Stdin,
+    /// Standard input, which messages call by this name; the preprocessor reads the bytes from its own.
+    Stdin(&'a str),
 }
 
 /// What the preprocessor said.
@@ -54,7 +54,7 @@ pub fn expand(
     };
     let input = match origin {
         Origin::File(path) => path.as_os_str().to_owned(),
-        Origin::Stdin => OsString::from("-"),
+        Origin::Stdin(_) => OsString::from("-"),
     };
     let command = Command::of_compiler(compiler)
         .args(["-E", "-dD"])
@@ -67,7 +67,7 @@ pub fn expand(
     };
     let mut child = Process::new(&command.program)
         .args(&command.args)
-        .stdin(if matches!(origin, Origin::Stdin) {
+        .stdin(if matches!(origin, Origin::Stdin(_)) {
             Stdio::piped()
         } else {
             Stdio::null()
@@ -85,10 +85,30 @@ pub fn expand(
     })
     .map_err(start_error)?;
     Ok(if output.status.success() {
-        Expansion::Text(output.stdout)
+        Expansion::Text(match origin {
+            Origin::File(_) => output.stdout,
+            Origin::Stdin(name) => rename_stdin(&output.stdout, name),
+        })
     } else {
         Expansion::Failed(String::from_utf8_lossy(&output.stderr).into_owned())
     })
+}
+
+/// Gives standard input its name in line markers.
+fn rename_stdin(text: &[u8], name: &str) -> Vec<u8> {
+    let mut renamed = Vec::with_capacity(text.len());
+    for line in text.split_inclusive(|&byte| byte == b'\n') {
+        let (marker, rest) = line.split_at(line.iter().position(|&byte| byte == b'"').unwrap_or(0));
+        match rest.strip_prefix(b"\"<stdin>\"") {
+            Some(flags) if marker.starts_with(b"# ") => {
+                renamed.extend(marker);
+                renamed.extend(format!("\"{name}\"").bytes());
+                renamed.extend(flags);
+            }
+            _ => renamed.extend(line),
+        }
+    }
+    renamed
 }
 
 /// Whether a file or a user header it includes may hold device constructs.
@@ -99,7 +119,7 @@ pub fn may_offload(bytes: &[u8], origin: Origin<'_>, flags: &CompilerFlags) -> b
     let folders = include_folders(flags);
     let start = match origin {
         Origin::File(path) => folder_of(path).to_owned(),
-        Origin::Stdin => PathBuf::from("."),
+        Origin::Stdin(_) => PathBuf::from("."),
     };
     let mut seen = BTreeSet::new();
     let mut open = vec![(start, None)];

@@ -13,7 +13,7 @@ use rex_syntax::{TextRange, TextSize};
 use crate::build::openmp_flags;
 use crate::compiler::{Compilation, Compiler, SourceInput};
 use crate::error::Error;
-use crate::flags::{CompilerFlags, FlagKind, language_of};
+use crate::flags::{CompilerFlags, language_of};
 use crate::preprocess::{Expansion, Origin, expand, may_offload};
 use crate::toolchain::{HostCompiler, Surroundings, find_host_compiler};
 
@@ -94,10 +94,10 @@ impl Session {
     /// # Errors
     /// [`Error::Io`] if it cannot be read.
     pub fn lower(&self, path: &Path, language: Language) -> Result<Lowered, Error> {
-        let compiler = self.compiler();
+        let compiler = Compiler::builder().build();
         let bytes = read_input(path)?;
         let origin = if is_stdin(path) {
-            Origin::Stdin
+            Origin::Stdin(&self.stdin_name)
         } else {
             Origin::File(path)
         };
@@ -119,7 +119,7 @@ impl Session {
                 Err(reason) => problem = Some(reason),
             }
         }
-        let mut compilation = compiler.compile(input);
+        let mut compilation = compiler.compile(input)?;
         if let Some(reason) = problem {
             compilation
                 .diagnostics
@@ -131,30 +131,6 @@ impl Session {
             bytes,
             compilation,
         })
-    }
-
-    fn compiler(&self) -> Compiler {
-        let mut builder = Compiler::builder();
-        for flag in self
-            .flags
-            .iter()
-            .filter(|flag| flag.kind == FlagKind::Macro)
-        {
-            let text: String = flag
-                .words
-                .iter()
-                .map(|word| word.to_string_lossy())
-                .collect();
-            builder = match (text.strip_prefix("-D"), text.strip_prefix("-U")) {
-                (Some(definition), _) => {
-                    let (name, value) = definition.split_once('=').unwrap_or((definition, "1"));
-                    builder.define(name, value)
-                }
-                (None, Some(name)) => builder.undefine(name),
-                (None, None) => builder,
-            };
-        }
-        builder.build()
     }
 
     fn expansion(

@@ -92,6 +92,8 @@ pub enum Command {
     Build(BuildArgs),
     /// Build a program and run it; the exit code is the program's.
     Run(RunArgs),
+    /// Show the passes in the order they run.
+    Passes(PassesArgs),
     /// Explain a diagnostic code, or list all codes.
     Explain(ExplainArgs),
     /// Compile and link like a C compiler, with its own options (also as `rexcc`).
@@ -222,6 +224,25 @@ pub enum DeviceChoice {
     Nvptx,
     /// nvptx where an NVIDIA driver is, else host.
     Auto,
+}
+
+/// Options of `passes`.
+#[derive(Debug, Args)]
+pub struct PassesArgs {
+    /// How to show them.
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub format: PassesFormat,
+}
+
+/// How `passes` shows the schedule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PassesFormat {
+    /// A table.
+    Text,
+    /// JSON.
+    Json,
+    /// A graph for Graphviz.
+    Dot,
 }
 
 /// Options of `explain`.

@@ -6,6 +6,7 @@ mod completions;
 mod doctor;
 mod explain;
 mod lower;
+mod passes;
 mod run;
 
 use std::ffi::{OsStr, OsString};
@@ -31,6 +32,8 @@ mod code {
     pub(super) const INPUT: u8 = 1;
     /// Usage, configuration, missing tools, files.
     pub(super) const ENVIRONMENT: u8 = 2;
+    /// A bug in rex, as for a panic.
+    pub(super) const INTERNAL: u8 = 101;
 }
 
 /// What the commands share.
@@ -102,7 +105,11 @@ fn compiler(language: Language, words: Vec<OsString>) -> u8 {
             if !matches!(error, Error::Command { .. }) {
                 say_text(&format!("rex: error: {}\n", with_causes(&error)));
             }
-            code::INPUT
+            if matches!(error, Error::Internal(_)) {
+                code::INTERNAL
+            } else {
+                code::INPUT
+            }
         }
     }
 }
@@ -136,6 +143,7 @@ fn command(words: Vec<OsString>) -> u8 {
         Command::Lower(args) => lower::run(&cx, &args),
         Command::Build(args) => build::run(&cx, args),
         Command::Run(args) => run::run(&cx, args),
+        Command::Passes(args) => passes::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Doctor(args) => doctor::run(&cx, &args),
         Command::Completions(args) => completions::run(&args),
@@ -153,6 +161,7 @@ fn command(words: Vec<OsString>) -> u8 {
             cx.say(&format!("error: {}", with_causes(&error)));
             match error {
                 Error::Command { .. } => code::INPUT,
+                Error::Internal(_) => code::INTERNAL,
                 _ => code::ENVIRONMENT,
             }
         }

@@ -117,6 +117,10 @@ static inline void *rex_literal(const void *value, size_t bytes) {
   return slot;
 }
 
+/* The lower and the higher of two addresses: the ends of a combined map entry. */
+static inline char *rex_lower(char *a, char *b) { return a < b ? a : b; }
+static inline char *rex_higher(char *a, char *b) { return a > b ? a : b; }
+
 /* Iterations of a loop that covers `span` in steps of `step`. A hint for the default geometry, no more. */
 static inline uint64_t rex_trips(int64_t span, int64_t step) {
   return span > 0 && step > 0 ? ((uint64_t)span - 1) / (uint64_t)step + 1 : 0;

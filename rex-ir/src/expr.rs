@@ -93,7 +93,9 @@ impl Expr {
     pub fn binary(self, op: BinaryOp, right: Expr) -> Expr {
         match (op, &self, &right) {
             (BinaryOp::Mul, Expr::Int(1), _) => right,
-            (BinaryOp::Mul, _, Expr::Int(1)) | (BinaryOp::Add | BinaryOp::Sub, _, Expr::Int(0)) => self,
+            (BinaryOp::Mul, _, Expr::Int(1)) | (BinaryOp::Add | BinaryOp::Sub, _, Expr::Int(0)) => {
+                self
+            }
             (BinaryOp::Add, Expr::Int(0), _) => right,
             _ => Expr::Binary(op, Box::new(self), Box::new(right)),
         }

@@ -51,5 +51,8 @@ impl Facet {
     }
 
     /// The facets that exist before any pass runs.
-    pub const BUILT: Facet = Facet::ITEMS.union(Facet::TYPES).union(Facet::REGIONS).union(Facet::CAPTURES);
+    pub const BUILT: Facet = Facet::ITEMS
+        .union(Facet::TYPES)
+        .union(Facet::REGIONS)
+        .union(Facet::CAPTURES);
 }

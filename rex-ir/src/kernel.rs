@@ -163,7 +163,10 @@ pub struct BodyText {
 impl BodyText {
     /// A range as it is.
     pub fn verbatim(range: TextRange) -> BodyText {
-        BodyText { range, replacements: Vec::new() }
+        BodyText {
+            range,
+            replacements: Vec::new(),
+        }
     }
 }
 
@@ -269,6 +272,8 @@ pub struct LoopPlan {
     pub construct: ConstructId,
     /// The loops.
     pub nest: LoopNestId,
+    /// How many of them are shared: loops whose bounds depend on an outer one stay inside the body.
+    pub depth: usize,
     /// Among whom.
     pub space: IterationSpace,
     /// Copies each thread has of its own for the loop, declared before it.

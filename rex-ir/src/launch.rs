@@ -1,7 +1,7 @@
 //! What replaces a region on the host.
 
-use rex_syntax::TextRange;
 use la_arena::Idx;
+use rex_syntax::TextRange;
 
 use crate::expr::Expr;
 use crate::kernel::KernelId;

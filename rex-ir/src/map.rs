@@ -166,6 +166,17 @@ pub struct MapEntry {
     pub name: SmolStr,
     /// For `use_device_ptr` and `use_device_addr`: the variable that receives the device address.
     pub device_address_of: Option<CapturedObject>,
+    /// A motion of several pieces: the entry describes the first, outermost repetition first.
+    pub repeats: Vec<Repeat>,
+}
+
+/// A repetition of an entry of `target update`, for strided and rectangular sections.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Repeat {
+    /// How many pieces.
+    pub count: Expr,
+    /// Bytes from one piece to the next.
+    pub stride_bytes: Expr,
 }
 
 impl MapEntry {

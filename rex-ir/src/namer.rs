@@ -27,7 +27,10 @@ pub fn kernel_names(ordinal: usize, file: &str, function: &str, line: u32) -> Ke
 
 /// Name of the entry of a device variable.
 pub fn variable_entry_name(device_name: &str) -> SmolStr {
-    format_smolstr!("OUT__variable__{}__omp_offload_entry__", identifier(device_name))
+    format_smolstr!(
+        "OUT__variable__{}__omp_offload_entry__",
+        identifier(device_name)
+    )
 }
 
 /// Name of the parameter that carries `variable`.
@@ -42,12 +45,22 @@ pub fn internal_variable(file: &str, variable: &str) -> SmolStr {
 
 /// Keeps what an identifier may contain.
 pub fn identifier(text: &str) -> String {
-    text.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' }).collect()
+    text.chars()
+        .map(|c| {
+            if c.is_ascii_alphanumeric() || c == '_' {
+                c
+            } else {
+                '_'
+            }
+        })
+        .collect()
 }
 
 /// 32-bit FNV-1a: stable across runs, versions and machines.
 fn file_hash(name: &str) -> u32 {
-    name.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+    name.bytes().fold(0x811c_9dc5, |hash, byte| {
+        (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+    })
 }
 
 #[cfg(test)]
@@ -57,7 +70,12 @@ mod tests {
     #[test]
     fn the_four_identities_share_a_stem() {
         let names = kernel_names(1, "axpy.c", "axpy", 12);
-        assert!(names.kernel.starts_with("OUT__1__") && names.kernel.ends_with("__axpy__12__kernel__"));
-        assert_eq!(names.key.trim_end_matches("id__"), names.kernel.trim_end_matches("kernel__"));
+        assert!(
+            names.kernel.starts_with("OUT__1__") && names.kernel.ends_with("__axpy__12__kernel__")
+        );
+        assert_eq!(
+            names.key.trim_end_matches("id__"),
+            names.kernel.trim_end_matches("kernel__")
+        );
     }
 }

@@ -35,29 +35,52 @@ fn dump_facet(program: &Program, facet: Facet) -> String {
     match facet {
         Facet::ITEMS => {
             for (_, function) in program.functions.iter() {
-                let _ = writeln!(out, "function {}{}", function.name, if function.is_main { " (main)" } else { "" });
+                let _ = writeln!(
+                    out,
+                    "function {}{}",
+                    function.name,
+                    if function.is_main { " (main)" } else { "" }
+                );
             }
             for (symbol, storage) in &program.declare_target {
                 let _ = writeln!(out, "declare target {} {storage:?}", program.name(*symbol));
             }
         }
         Facet::TYPES => {
-            let _ = writeln!(out, "{} types, {} symbols", program.types.len(), program.symbols.len());
+            let _ = writeln!(
+                out,
+                "{} types, {} symbols",
+                program.types.len(),
+                program.symbols.len()
+            );
         }
         Facet::REGIONS => {
             for (id, construct) in program.constructs.iter() {
-                let words: Vec<&str> = construct.leaves.iter().map(|leaf| leaf.spelling()).collect();
+                let words: Vec<&str> = construct
+                    .leaves
+                    .iter()
+                    .map(|leaf| leaf.spelling())
+                    .collect();
                 let _ = writeln!(
                     out,
                     "construct{} {} at {:?}{}",
                     id.into_raw().into_u32(),
                     words.join(" "),
                     construct.range,
-                    construct.nest.map_or(String::new(), |nest| format!(", {} loops", program.nests[nest].loops.len()))
+                    construct.nest.map_or(String::new(), |nest| format!(
+                        ", {} loops",
+                        program.nests[nest].loops.len()
+                    ))
                 );
             }
             for (id, data) in program.data_constructs.iter() {
-                let _ = writeln!(out, "data{} {:?} of {} items", id.into_raw().into_u32(), data.kind, data.maps.len());
+                let _ = writeln!(
+                    out,
+                    "data{} {:?} of {} items",
+                    id.into_raw().into_u32(),
+                    data.kind,
+                    data.maps.len()
+                );
             }
         }
         Facet::CAPTURES => {
@@ -70,8 +93,16 @@ fn dump_facet(program: &Program, facet: Facet) -> String {
                         object_name(program, capture.object),
                         program.types.spell(capture.ty),
                         transport_word(&capture.transport),
-                        if capture.is_implicit { ", implicit" } else { "" },
-                        if capture.may_be_written { ", written" } else { "" }
+                        if capture.is_implicit {
+                            ", implicit"
+                        } else {
+                            ""
+                        },
+                        if capture.may_be_written {
+                            ", written"
+                        } else {
+                            ""
+                        }
                     );
                 }
             }
@@ -93,14 +124,19 @@ fn dump_facet(program: &Program, facet: Facet) -> String {
                 let _ = writeln!(
                     out,
                     "{} teams {:?} threads {:?} trips {:?}",
-                    program.kernels[launch.kernel].names.kernel, launch.teams, launch.threads, launch.trips
+                    program.kernels[launch.kernel].names.kernel,
+                    launch.teams,
+                    launch.threads,
+                    launch.trips
                 );
             }
         }
         Facet::MAP_ARRAYS => {
             for (_, arrays) in program.map_arrays.iter() {
                 let owner = match arrays.owner {
-                    MapOwner::Launch(region) => format!("launch of region{}", region.into_raw().into_u32()),
+                    MapOwner::Launch(region) => {
+                        format!("launch of region{}", region.into_raw().into_u32())
+                    }
                     MapOwner::Data(data) => format!("data{}", data.into_raw().into_u32()),
                 };
                 let _ = writeln!(out, "{owner}");
@@ -111,7 +147,11 @@ fn dump_facet(program: &Program, facet: Facet) -> String {
         }
         Facet::DEVICE_CODE => {
             for function in &program.device_code.functions {
-                let _ = writeln!(out, "function {}", program.functions[function.function].name);
+                let _ = writeln!(
+                    out,
+                    "function {}",
+                    program.functions[function.function].name
+                );
             }
             for (symbol, storage) in &program.device_code.variables {
                 let _ = writeln!(out, "variable {} {storage:?}", program.name(*symbol));

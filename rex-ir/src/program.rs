@@ -48,6 +48,10 @@ pub struct Program {
     pub declare_target: IndexMap<SymbolId, DeviceStorage>,
     /// User-declared reductions.
     pub declared_reductions: Vec<DeclaredReduction>,
+    /// Member functions that a class body declares without defining.
+    pub method_declarations: Vec<TextRange>,
+    /// Functions of other files that device code calls: a `declare target` directive names them.
+    pub external_device_functions: Vec<SmolStr>,
 
     /// Kernels, one for each lowered region.
     pub kernels: Arena<Kernel>,
@@ -123,7 +127,10 @@ impl Program {
 
     /// A range of the unit with its file.
     pub fn at(&self, range: TextRange) -> FileRange {
-        FileRange { file: self.unit.file, range }
+        FileRange {
+            file: self.unit.file,
+            range,
+        }
     }
 
     /// The 1-based line, in the file the user wrote, where a range of the unit begins.
@@ -151,7 +158,9 @@ impl Program {
         self.constructs
             .iter()
             .filter(|(_, construct)| {
-                construct.statement.is_some_and(|statement| statement.contains_range(range))
+                construct
+                    .statement
+                    .is_some_and(|statement| statement.contains_range(range))
             })
             .min_by_key(|(_, construct)| construct.range.len())
             .map(|(id, _)| id)
@@ -159,6 +168,8 @@ impl Program {
 
     /// Whether the unit has anything to lower.
     pub fn has_device_constructs(&self) -> bool {
-        !self.regions.is_empty() || !self.data_constructs.is_empty() || !self.declare_target.is_empty()
+        !self.regions.is_empty()
+            || !self.data_constructs.is_empty()
+            || !self.declare_target.is_empty()
     }
 }

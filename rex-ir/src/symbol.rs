@@ -58,7 +58,10 @@ impl SymbolKind {
     /// Whether it is an object a region may capture.
     pub fn is_variable(self) -> bool {
         match self {
-            SymbolKind::Local | SymbolKind::StaticLocal | SymbolKind::Parameter | SymbolKind::Global => true,
+            SymbolKind::Local
+            | SymbolKind::StaticLocal
+            | SymbolKind::Parameter
+            | SymbolKind::Global => true,
             SymbolKind::Field
             | SymbolKind::StaticField
             | SymbolKind::Function
@@ -93,7 +96,12 @@ impl ScopeTree {
     /// A tree with the file scope only.
     pub fn new(file: TextRange) -> ScopeTree {
         let mut scopes = Arena::new();
-        let root = scopes.alloc(Scope { range: file, parent: None, names: IndexMap::new(), children: Vec::new() });
+        let root = scopes.alloc(Scope {
+            range: file,
+            parent: None,
+            names: IndexMap::new(),
+            children: Vec::new(),
+        });
         ScopeTree { scopes, root }
     }
 
@@ -116,7 +124,11 @@ impl ScopeTree {
 
     /// Declares a name.
     pub fn declare(&mut self, scope: ScopeId, name: SmolStr, symbol: SymbolId) {
-        self.scopes[scope].names.entry(name).or_default().push(symbol);
+        self.scopes[scope]
+            .names
+            .entry(name)
+            .or_default()
+            .push(symbol);
     }
 
     /// A scope.
@@ -129,7 +141,8 @@ impl ScopeTree {
         let mut current = self.root;
         loop {
             let children = &self.scopes[current].children;
-            let after = children.partition_point(|child| self.scopes[*child].range.start() <= at.start());
+            let after =
+                children.partition_point(|child| self.scopes[*child].range.start() <= at.start());
             match after.checked_sub(1).map(|idx| children[idx]) {
                 Some(child) if self.scopes[child].range.contains_range(at) => current = child,
                 _ => return current,
@@ -144,7 +157,11 @@ impl ScopeTree {
         let mut scope = Some(self.innermost(at));
         while let Some(id) = scope {
             let found = self.scopes[id].names.get(name).and_then(|candidates| {
-                candidates.iter().rev().copied().find(|candidate| is_visible(&symbols[*candidate], at))
+                candidates
+                    .iter()
+                    .rev()
+                    .copied()
+                    .find(|candidate| is_visible(&symbols[*candidate], at))
             });
             if found.is_some() {
                 return found;
@@ -158,6 +175,8 @@ impl ScopeTree {
 fn is_visible(symbol: &Symbol, at: TextRange) -> bool {
     match symbol.kind {
         SymbolKind::Field | SymbolKind::StaticField | SymbolKind::Function => true,
-        _ => symbol.declared_at.is_none_or(|declared| declared.start() <= at.start()),
+        _ => symbol
+            .declared_at
+            .is_none_or(|declared| declared.start() <= at.start()),
     }
 }

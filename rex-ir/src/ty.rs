@@ -142,17 +142,26 @@ impl TypeTable {
 
     /// Interns an unqualified type.
     pub fn plain(&mut self, kind: TypeKind) -> TypeId {
-        self.intern(Type { is_const: false, is_volatile: false, kind })
+        self.intern(Type {
+            is_const: false,
+            is_volatile: false,
+            kind,
+        })
     }
 
     /// Interns a named type.
     pub fn named(&mut self, spelling: impl Into<SmolStr>, meaning: Meaning) -> TypeId {
-        self.plain(TypeKind::Named { spelling: spelling.into(), meaning })
+        self.plain(TypeKind::Named {
+            spelling: spelling.into(),
+            meaning,
+        })
     }
 
     /// The type behind an id.
     pub fn get(&self, id: TypeId) -> &Type {
-        self.types.get_index(id.0 as usize).expect("ids come from this table")
+        self.types
+            .get_index(id.0 as usize)
+            .expect("ids come from this table")
     }
 
     /// Number of types.
@@ -167,7 +176,11 @@ impl TypeTable {
 
     /// Follows aliases.
     pub fn desugar(&self, mut id: TypeId) -> TypeId {
-        while let TypeKind::Named { meaning: Meaning::Alias(next), .. } = &self.get(id).kind {
+        while let TypeKind::Named {
+            meaning: Meaning::Alias(next),
+            ..
+        } = &self.get(id).kind
+        {
             id = *next;
         }
         id
@@ -200,11 +213,15 @@ impl TypeTable {
             TypeKind::Function { .. } => Category::Function,
             TypeKind::Reference(_) => Category::Unknown,
             TypeKind::Named { meaning, .. } => match meaning {
-                Meaning::Bool | Meaning::Integer { .. } | Meaning::Float { .. } | Meaning::Enum => Category::Scalar,
+                Meaning::Bool | Meaning::Integer { .. } | Meaning::Float { .. } | Meaning::Enum => {
+                    Category::Scalar
+                }
                 Meaning::WideArithmetic => Category::WideScalar,
                 Meaning::Record(_) => Category::Aggregate,
                 Meaning::Dependent => Category::Dependent,
-                Meaning::Void | Meaning::Alias(_) | Meaning::Auto | Meaning::Unknown => Category::Unknown,
+                Meaning::Void | Meaning::Alias(_) | Meaning::Auto | Meaning::Unknown => {
+                    Category::Unknown
+                }
             },
         }
     }
@@ -240,13 +257,19 @@ impl TypeTable {
     /// The member of a record type with this name; direct members only.
     pub fn field(&self, id: TypeId, name: &str) -> Option<&Field> {
         let record = self.record(id)?;
-        self.records[record].fields.iter().find(|field| field.name == name)
+        self.records[record]
+            .fields
+            .iter()
+            .find(|field| field.name == name)
     }
 
     /// The record behind a type.
     pub fn record(&self, id: TypeId) -> Option<RecordId> {
         match &self.get(self.object_type(id)).kind {
-            TypeKind::Named { meaning: Meaning::Record(record), .. } => *record,
+            TypeKind::Named {
+                meaning: Meaning::Record(record),
+                ..
+            } => *record,
             _ => None,
         }
     }
@@ -276,8 +299,12 @@ impl TypeTable {
                 let gap = if inner.is_empty() { "" } else { " " };
                 format!("{qualifiers}{spelling}{gap}{inner}")
             }
-            TypeKind::Pointer(to) => self.declarator(*to, self.prefixed(*to, "*", qualifiers, inner)),
-            TypeKind::Reference(to) => self.declarator(*to, self.prefixed(*to, "&", qualifiers, inner)),
+            TypeKind::Pointer(to) => {
+                self.declarator(*to, self.prefixed(*to, "*", qualifiers, inner))
+            }
+            TypeKind::Reference(to) => {
+                self.declarator(*to, self.prefixed(*to, "&", qualifiers, inner))
+            }
             TypeKind::Array { element, extent } => {
                 let extent = match extent {
                     Extent::Constant(text) | Extent::Runtime(text) => text.as_str(),
@@ -285,7 +312,10 @@ impl TypeTable {
                 };
                 self.declarator(*element, format!("{inner}[{extent}]"))
             }
-            TypeKind::Function { returns, parameters } => self.declarator(*returns, format!("{inner}{parameters}")),
+            TypeKind::Function {
+                returns,
+                parameters,
+            } => self.declarator(*returns, format!("{inner}{parameters}")),
         }
     }
 
@@ -329,14 +359,24 @@ mod tests {
     fn declarators_keep_their_parentheses() {
         let mut types = TypeTable::default();
         let double = types.named("double", Meaning::Float { bits: 64 });
-        let row = types.plain(TypeKind::Array { element: double, extent: Extent::Constant("M".into()) });
+        let row = types.plain(TypeKind::Array {
+            element: double,
+            extent: Extent::Constant("M".into()),
+        });
         let rows = types.plain(TypeKind::Pointer(row));
         assert_eq!(types.declare(rows, "a"), "double (*a)[M]");
-        let matrix = types.plain(TypeKind::Array { element: row, extent: Extent::Constant("N".into()) });
+        let matrix = types.plain(TypeKind::Array {
+            element: row,
+            extent: Extent::Constant("N".into()),
+        });
         assert_eq!(types.declare(matrix, "a"), "double a[N][M]");
         let reference = types.plain(TypeKind::Reference(matrix));
         assert_eq!(types.declare(reference, "a"), "double (&a)[N][M]");
-        let constant = types.intern(Type { is_const: true, is_volatile: false, kind: TypeKind::Pointer(double) });
+        let constant = types.intern(Type {
+            is_const: true,
+            is_volatile: false,
+            kind: TypeKind::Pointer(double),
+        });
         assert_eq!(types.declare(constant, "p"), "double *const p");
     }
 }

@@ -80,7 +80,11 @@ pub fn verify_facets(program: &Program, facets: Facet) -> Result<(), VerifyError
     if facets.contains(Facet::FINI) && program.lifecycle.fini == FiniPolicy::Undecided {
         checker.fail("fini", "no pass decided about teardown".into());
     }
-    if checker.errors.is_empty() { Ok(()) } else { Err(VerifyErrors(checker.errors)) }
+    if checker.errors.is_empty() {
+        Ok(())
+    } else {
+        Err(VerifyErrors(checker.errors))
+    }
 }
 
 struct Checker {
@@ -93,7 +97,11 @@ impl Checker {
     }
 
     fn kernels(&mut self, program: &Program) {
-        let mut names: Vec<&str> = program.kernels.iter().map(|(_, kernel)| kernel.names.kernel.as_str()).collect();
+        let mut names: Vec<&str> = program
+            .kernels
+            .iter()
+            .map(|(_, kernel)| kernel.names.kernel.as_str())
+            .collect();
         names.sort_unstable();
         for pair in names.windows(2) {
             if pair[0] == pair[1] {
@@ -107,9 +115,16 @@ impl Checker {
 
     fn launches(&mut self, program: &Program) {
         for (id, kernel) in program.kernels.iter() {
-            let launches = program.launches.iter().filter(|(_, launch)| launch.kernel == id).count();
+            let launches = program
+                .launches
+                .iter()
+                .filter(|(_, launch)| launch.kernel == id)
+                .count();
             if launches != 1 {
-                self.fail("launches", format!("{} is launched at {launches} places", kernel.names.kernel));
+                self.fail(
+                    "launches",
+                    format!("{} is launched at {launches} places", kernel.names.kernel),
+                );
             }
         }
     }
@@ -118,16 +133,30 @@ impl Checker {
         for (id, arrays) in program.map_arrays.iter() {
             for (idx, entry) in arrays.entries.iter().enumerate() {
                 if entry.member_of.is_some_and(|parent| parent >= idx) {
-                    self.fail("map-arrays", format!("{}: entry {idx} stands before its parent", show(id)));
+                    self.fail(
+                        "map-arrays",
+                        format!("{}: entry {idx} stands before its parent", show(id)),
+                    );
                 }
             }
-            let MapOwner::Launch(region) = arrays.owner else { continue };
+            let MapOwner::Launch(region) = arrays.owner else {
+                continue;
+            };
             if !facets.contains(Facet::KERNELS) {
                 continue;
             }
-            let Some((_, kernel)) = program.kernels.iter().find(|(_, kernel)| kernel.region == region) else { continue };
-            let parameters =
-                arrays.entries.iter().filter(|entry| entry.flags.contains(MapFlags::TARGET_PARAM)).count();
+            let Some((_, kernel)) = program
+                .kernels
+                .iter()
+                .find(|(_, kernel)| kernel.region == region)
+            else {
+                continue;
+            };
+            let parameters = arrays
+                .entries
+                .iter()
+                .filter(|entry| entry.flags.contains(MapFlags::TARGET_PARAM))
+                .count();
             if parameters != kernel.parameters.len() {
                 self.fail(
                     "map-arrays",
@@ -143,15 +172,26 @@ impl Checker {
 
     fn entries(&mut self, program: &Program) {
         for (id, kernel) in program.kernels.iter() {
-            let entries = program.entries.iter().filter(|entry| entry.kind == EntryKind::Kernel(id)).count();
+            let entries = program
+                .entries
+                .iter()
+                .filter(|entry| entry.kind == EntryKind::Kernel(id))
+                .count();
             if entries != 1 {
-                self.fail("entry-table", format!("{} has {entries} entries", kernel.names.kernel));
+                self.fail(
+                    "entry-table",
+                    format!("{} has {entries} entries", kernel.names.kernel),
+                );
             }
         }
     }
 
     fn init(&mut self, program: &Program) {
-        let main = program.functions.iter().find(|(_, function)| function.is_main).map(|(_, function)| function);
+        let main = program
+            .functions
+            .iter()
+            .find(|(_, function)| function.is_main)
+            .map(|(_, function)| function);
         match (main, program.lifecycle.init) {
             (Some(main), Some(init)) if !main.body.contains(init.at) => {
                 self.fail("init", "registration stands outside `main`".into());
@@ -168,7 +208,13 @@ impl Checker {
         let mut end = body.range.start();
         for (range, plan) in &body.replacements {
             if range.start() < end || !body.range.contains_range(*range) {
-                self.fail("kernels", format!("{kernel}: replacement {range:?} is out of place in {:?}", body.range));
+                self.fail(
+                    "kernels",
+                    format!(
+                        "{kernel}: replacement {range:?} is out of place in {:?}",
+                        body.range
+                    ),
+                );
             }
             end = range.end().max(end);
             self.plan(plan, kernel);
@@ -180,7 +226,9 @@ impl Checker {
             Plan::Text(text) => self.body(text, kernel),
             Plan::Sequence(plans) => plans.iter().for_each(|plan| self.plan(plan, kernel)),
             Plan::Loop(inner) => self.plan(&inner.body, kernel),
-            Plan::Parallel { body, .. } | Plan::Critical { body, .. } | Plan::Single { body, .. } => {
+            Plan::Parallel { body, .. }
+            | Plan::Critical { body, .. }
+            | Plan::Single { body, .. } => {
                 self.plan(body, kernel);
             }
             Plan::Leader(body) => self.plan(body, kernel),
@@ -188,14 +236,29 @@ impl Checker {
                 self.body(head, kernel);
                 self.plan(body, kernel);
             }
-            Plan::UniformIf { condition, then, otherwise } | Plan::TeamIf { condition, then, otherwise } => {
+            Plan::UniformIf {
+                condition,
+                then,
+                otherwise,
+            }
+            | Plan::TeamIf {
+                condition,
+                then,
+                otherwise,
+            } => {
                 self.body(condition, kernel);
                 self.plan(then, kernel);
                 if let Some(otherwise) = otherwise {
                     self.plan(otherwise, kernel);
                 }
             }
-            Plan::TeamLoop { init, condition, step, body, .. } => {
+            Plan::TeamLoop {
+                init,
+                condition,
+                step,
+                body,
+                ..
+            } => {
                 if let Some(init) = init {
                     self.plan(init, kernel);
                 }

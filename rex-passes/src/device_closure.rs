@@ -25,7 +25,10 @@ pub struct DeviceClosure;
 static INFO: PassInfo = PassInfo {
     name: "device-closure",
     summary: "functions and variables that device code reaches",
-    reads: Facet::ITEMS.union(Facet::TYPES).union(Facet::REGIONS).union(Facet::CAPTURES),
+    reads: Facet::ITEMS
+        .union(Facet::TYPES)
+        .union(Facet::REGIONS)
+        .union(Facet::CAPTURES),
     writes: Facet::DEVICE_CODE,
     after: &[],
 };
@@ -76,11 +79,15 @@ fn closure(cx: &mut PassCx<'_>) -> DeviceCode {
     for reduction in &program.declared_reductions {
         let initializer = match reduction.initializer {
             Some(
-                rex_ir::program::ReductionInitializer::Value(range) | rex_ir::program::ReductionInitializer::Call(range),
+                rex_ir::program::ReductionInitializer::Value(range)
+                | rex_ir::program::ReductionInitializer::Call(range),
             ) => Some(range),
             None => None,
         };
-        for range in [Some(reduction.combiner), initializer].into_iter().flatten() {
+        for range in [Some(reduction.combiner), initializer]
+            .into_iter()
+            .flatten()
+        {
             for at in lex::identifiers(program.source(), range) {
                 let name = program.text(at);
                 let is_function = program
@@ -88,7 +95,10 @@ fn closure(cx: &mut PassCx<'_>) -> DeviceCode {
                     .resolve(&program.symbols, name, at)
                     .is_some_and(|id| program.symbols[id].kind == SymbolKind::Function);
                 if is_function {
-                    closure.pending.push(Call { name: name.into(), at });
+                    closure.pending.push(Call {
+                        name: name.into(),
+                        at,
+                    });
                 }
             }
         }
@@ -110,13 +120,23 @@ fn closure(cx: &mut PassCx<'_>) -> DeviceCode {
     let program = &*cx.program;
     let mut functions: Vec<FunctionId> = closure.functions.into_iter().collect();
     functions.sort_by_key(|id| program.functions[*id].range.start());
-    let mut variables: Vec<(SymbolId, DeviceStorage)> =
-        closure.variables.into_iter().map(|symbol| (symbol, storage(program, symbol))).collect();
-    variables.sort_by_key(|(symbol, _)| program.symbols[*symbol].declared_at.map_or(0.into(), |range| range.start()));
+    let mut variables: Vec<(SymbolId, DeviceStorage)> = closure
+        .variables
+        .into_iter()
+        .map(|symbol| (symbol, storage(program, symbol)))
+        .collect();
+    variables.sort_by_key(|(symbol, _)| {
+        program.symbols[*symbol]
+            .declared_at
+            .map_or(0.into(), |range| range.start())
+    });
     DeviceCode {
         functions: functions
             .into_iter()
-            .map(|function| DeviceFunction { function, body: BodyText::verbatim(program.functions[function].range) })
+            .map(|function| DeviceFunction {
+                function,
+                body: BodyText::verbatim(program.functions[function].range),
+            })
             .collect(),
         variables,
         header_functions: closure.header_functions.into_iter().collect(),
@@ -149,7 +169,9 @@ fn follow(program: &Program, call: &Call, closure: &mut Closure, missing: &mut V
     if found || device_functions::is_known(&call.name) {
         return;
     }
-    let resolved = program.scopes.resolve(&program.symbols, &call.name, call.at);
+    let resolved = program
+        .scopes
+        .resolve(&program.symbols, &call.name, call.at);
     match resolved.map(|id| program.symbols[id].kind) {
         // A variable of function type or a functor, a type (constructor), a member: nothing to copy.
         Some(kind) if kind != SymbolKind::Function => return,
@@ -160,7 +182,13 @@ fn follow(program: &Program, call: &Call, closure: &mut Closure, missing: &mut V
         .records
         .iter()
         .any(|(_, record)| record.name == call.name || record.methods.contains(&call.name));
-    if is_method || program.unit.macros.lookup_at(&call.name, call.at.start()).is_some() {
+    if is_method
+        || program
+            .unit
+            .macros
+            .lookup_at(&call.name, call.at.start())
+            .is_some()
+    {
         return;
     }
     if let Some(declaration) = headers::function_declaration(&program.unit, &call.name)
@@ -169,8 +197,14 @@ fn follow(program: &Program, call: &Call, closure: &mut Closure, missing: &mut V
     {
         closure.header_functions.insert(call.name.clone());
         let text = &declaration.text;
-        for at in lex::identifiers(text, TextRange::up_to(rex_syntax::TextSize::of(text.as_str()))) {
-            closure.pending.push(Call { name: text[at].into(), at: call.at });
+        for at in lex::identifiers(
+            text,
+            TextRange::up_to(rex_syntax::TextSize::of(text.as_str())),
+        ) {
+            closure.pending.push(Call {
+                name: text[at].into(),
+                at: call.at,
+            });
         }
         return;
     }
@@ -185,9 +219,13 @@ fn add_constants_of_initializers(program: &Program, variables: &mut IndexSet<Sym
     let mut next = 0;
     while let Some(symbol) = variables.get_index(next).copied() {
         next += 1;
-        let Some(initializer) = program.symbols[symbol].initializer else { continue };
+        let Some(initializer) = program.symbols[symbol].initializer else {
+            continue;
+        };
         for at in lex::identifiers(program.source(), initializer) {
-            if let Some(inner) = program.scopes.resolve(&program.symbols, program.text(at), at)
+            if let Some(inner) = program
+                .scopes
+                .resolve(&program.symbols, program.text(at), at)
                 && program.symbols[inner].kind == SymbolKind::Global
             {
                 variables.insert(inner);
@@ -216,7 +254,8 @@ fn report_missing(cx: &mut PassCx<'_>, missing: Vec<Call>) {
         if is_declare_target_prototype(program, &call.name) {
             continue;
         }
-        let system = headers::function_declaration(&program.unit, &call.name).is_some_and(|found| !found.is_project);
+        let system = headers::function_declaration(&program.unit, &call.name)
+            .is_some_and(|found| !found.is_project);
         let declared = prototypes(&program.items).any(|name| *name == call.name) || system;
         if !declared {
             continue;
@@ -224,7 +263,10 @@ fn report_missing(cx: &mut PassCx<'_>, missing: Vec<Call>) {
         let mut diagnostic = cx.diagnostic(
             Code::CallWithoutDefinition,
             call.at,
-            format!("device code calls `{}`, which is not defined in this file", call.name),
+            format!(
+                "device code calls `{}`, which is not defined in this file",
+                call.name
+            ),
         );
         diagnostic = if system {
             diagnostic
@@ -261,10 +303,12 @@ pub fn is_declare_target_prototype(program: &Program, name: &str) -> bool {
     for directive in &program.unit.directives {
         match directive.first() {
             Some(Leaf::DeclareTarget) => {
-                let lists = directive
-                    .argument
-                    .into_iter()
-                    .chain(directive.clauses.iter().flat_map(|clause| clause.items().iter().map(|item| item.range)));
+                let lists = directive.argument.into_iter().chain(
+                    directive
+                        .clauses
+                        .iter()
+                        .flat_map(|clause| clause.items().iter().map(|item| item.range)),
+                );
                 let mut any = false;
                 for list in lists {
                     any = true;
@@ -283,7 +327,9 @@ pub fn is_declare_target_prototype(program: &Program, name: &str) -> bool {
                 let inside = program.symbols.iter().any(|(_, symbol)| {
                     symbol.kind == SymbolKind::Function
                         && symbol.name == name
-                        && symbol.declared_at.is_some_and(|declared| range.contains_range(declared))
+                        && symbol
+                            .declared_at
+                            .is_some_and(|declared| range.contains_range(declared))
                 });
                 if inside {
                     return true;

@@ -30,11 +30,18 @@ impl Pass for InitInsertion {
         let program = &mut *cx.program;
         let before = program.lifecycle.init;
         program.lifecycle.init = if program.has_device_constructs() {
-            let main = program.functions.iter().find(|(_, function)| function.is_main);
-            main.map(|(_, main)| InitSite { at: main.body.start() + TextSize::of('{') })
+            let main = program
+                .functions
+                .iter()
+                .find(|(_, function)| function.is_main);
+            main.map(|(_, main)| InitSite {
+                at: main.body.start() + TextSize::of('{'),
+            })
         } else {
             None
         };
-        Outcome { changed: program.lifecycle.init != before }
+        Outcome {
+            changed: program.lifecycle.init != before,
+        }
     }
 }

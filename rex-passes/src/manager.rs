@@ -81,7 +81,10 @@ pub struct PassManager {
 
 impl std::fmt::Debug for PassManager {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("PassManager").field("schedule", &self.schedule).field("checking", &self.checking).finish()
+        f.debug_struct("PassManager")
+            .field("schedule", &self.schedule)
+            .field("checking", &self.checking)
+            .finish()
     }
 }
 
@@ -93,7 +96,11 @@ impl PassManager {
     pub fn new(passes: Vec<Box<dyn Pass>>) -> Result<PassManager, ScheduleError> {
         let infos: Vec<&'static PassInfo> = passes.iter().map(|pass| pass.info()).collect();
         let schedule = Schedule::new(&infos)?;
-        Ok(PassManager { passes, schedule, checking: Checking::default() })
+        Ok(PassManager {
+            passes,
+            schedule,
+            checking: Checking::default(),
+        })
     }
 
     /// Sets how much is checked.
@@ -124,10 +131,20 @@ impl PassManager {
             let info = pass.info();
             let before = (self.checking == Checking::Everything).then(|| snapshot(program));
             let start = Instant::now();
-            let outcome = pass.run(&mut PassCx { program, diagnostics });
-            let report = PassReport { pass: info.name, changed: outcome.changed, time: start.elapsed() };
+            let outcome = pass.run(&mut PassCx {
+                program,
+                diagnostics,
+            });
+            let report = PassReport {
+                pass: info.name,
+                changed: outcome.changed,
+                time: start.elapsed(),
+            };
             exists |= info.writes;
-            verify_facets(program, exists).map_err(|errors| PassFailure::Invalid { pass: info.name, errors })?;
+            verify_facets(program, exists).map_err(|errors| PassFailure::Invalid {
+                pass: info.name,
+                errors,
+            })?;
             if let Some(before) = before {
                 check_honesty(info, &before, &snapshot(program), outcome.changed)?;
             }
@@ -139,7 +156,10 @@ impl PassManager {
 }
 
 fn snapshot(program: &Program) -> Vec<(Facet, String)> {
-    Facet::all().iter().map(|facet| (facet, print::dump(program, facet))).collect()
+    Facet::all()
+        .iter()
+        .map(|facet| (facet, print::dump(program, facet)))
+        .collect()
 }
 
 fn check_honesty(
@@ -153,13 +173,19 @@ fn check_honesty(
         if old != new {
             changed = true;
             if !info.writes.contains(*facet) {
-                return Err(PassFailure::UndeclaredWrite { pass: info.name, facet: facet.name() });
+                return Err(PassFailure::UndeclaredWrite {
+                    pass: info.name,
+                    facet: facet.name(),
+                });
             }
         }
     }
     if changed == reported {
         Ok(())
     } else {
-        Err(PassFailure::DishonestOutcome { pass: info.name, reported })
+        Err(PassFailure::DishonestOutcome {
+            pass: info.name,
+            reported,
+        })
     }
 }

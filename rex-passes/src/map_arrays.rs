@@ -10,12 +10,14 @@ use rex_ir::abi::MapFlags;
 use rex_ir::expr::{BinaryOp, Expr};
 use rex_ir::facet::Facet;
 use rex_ir::map::{
-    MapArrays, MapEntry, MapItem, MapKind, MapModifiers, MapOwner, PathStep, StepKind, Temporary, TemporaryValue,
+    MapArrays, MapEntry, MapItem, MapKind, MapModifiers, MapOwner, PathStep, Repeat, StepKind,
+    Temporary, TemporaryValue,
 };
 use rex_ir::namer;
 use rex_ir::program::Program;
 use rex_ir::region::{
-    Capture, CapturedObject, DataConstructId, DataConstructKind, DefaultmapBehavior, DefaultmapCategory, RegionId, Transport,
+    Capture, CapturedObject, DataConstructId, DataConstructKind, DefaultmapBehavior,
+    DefaultmapCategory, RegionId, Transport,
 };
 use rex_ir::ty::{Category, Extent, TypeId, TypeKind};
 use rex_syntax::TextRange;
@@ -30,7 +32,10 @@ pub struct BuildMapArrays;
 static INFO: PassInfo = PassInfo {
     name: "map-arrays",
     summary: "map arrays of launches and data constructs",
-    reads: Facet::TYPES.union(Facet::REGIONS).union(Facet::CAPTURES).union(Facet::DEVICE_CODE),
+    reads: Facet::TYPES
+        .union(Facet::REGIONS)
+        .union(Facet::CAPTURES)
+        .union(Facet::DEVICE_CODE),
     writes: Facet::MAP_ARRAYS,
     after: &[],
 };
@@ -49,7 +54,11 @@ impl Pass for BuildMapArrays {
         for (id, _) in program.data_constructs.iter() {
             arrays.push(data_arrays(program, id));
         }
-        let before: Vec<MapArrays> = program.map_arrays.iter().map(|(_, arrays)| arrays.clone()).collect();
+        let before: Vec<MapArrays> = program
+            .map_arrays
+            .iter()
+            .map(|(_, arrays)| arrays.clone())
+            .collect();
         let changed = before != arrays;
         cx.program.map_arrays = arrays.into_iter().collect();
         Outcome { changed }
@@ -64,8 +73,15 @@ fn launch_arrays(program: &Program, id: RegionId) -> MapArrays {
     }
     // Variables of the device that a clause names: mapped (their reference count is what `always` and `present` act on), but no parameters.
     for item in &region.maps {
-        let CapturedObject::Variable(symbol) = item.root else { continue };
-        if !region.captures.iter().any(|capture| capture.object == item.root) && program.declare_target.contains_key(&symbol) {
+        let CapturedObject::Variable(symbol) = item.root else {
+            continue;
+        };
+        if !region
+            .captures
+            .iter()
+            .any(|capture| capture.object == item.root)
+            && program.declare_target.contains_key(&symbol)
+        {
             builder.items(item.root, &[item], MapFlags::empty());
         }
     }
@@ -86,7 +102,7 @@ fn data_arrays(program: &Program, id: DataConstructId) -> MapArrays {
         if data.kind == DataConstructKind::Update {
             // Each motion stands alone: no reference counts are touched.
             for item in mine {
-                builder.items(root, &[item], MapFlags::empty());
+                builder.motion(item);
             }
             continue;
         }
@@ -132,11 +148,27 @@ struct Builder<'p> {
 
 impl<'p> Builder<'p> {
     fn new(program: &'p Program, owner: MapOwner) -> Builder<'p> {
-        Builder { program, arrays: MapArrays { owner, temporaries: Vec::new(), entries: Vec::new() } }
+        Builder {
+            program,
+            arrays: MapArrays {
+                owner,
+                temporaries: Vec::new(),
+                entries: Vec::new(),
+            },
+        }
     }
 
-    fn capture(&mut self, capture: &Capture, maps: &[MapItem], defaultmaps: &[(DefaultmapCategory, DefaultmapBehavior)]) {
-        let implicit = if capture.is_implicit { MapFlags::IMPLICIT } else { MapFlags::empty() };
+    fn capture(
+        &mut self,
+        capture: &Capture,
+        maps: &[MapItem],
+        defaultmaps: &[(DefaultmapCategory, DefaultmapBehavior)],
+    ) {
+        let implicit = if capture.is_implicit {
+            MapFlags::IMPLICIT
+        } else {
+            MapFlags::empty()
+        };
         let name = self.object_name(capture.object);
         let object = self.object(capture.object);
         match &capture.transport {
@@ -155,6 +187,7 @@ impl<'p> Builder<'p> {
                     member_of: None,
                     name,
                     device_address_of: None,
+                    repeats: Vec::new(),
                 });
             }
             Transport::DevicePointer => {
@@ -170,10 +203,14 @@ impl<'p> Builder<'p> {
                     member_of: None,
                     name,
                     device_address_of: None,
+                    repeats: Vec::new(),
                 });
             }
             Transport::Storage | Transport::Pointee => {
-                let mine: Vec<&MapItem> = maps.iter().filter(|item| item.root == capture.object).collect();
+                let mine: Vec<&MapItem> = maps
+                    .iter()
+                    .filter(|item| item.root == capture.object)
+                    .collect();
                 if mine.is_empty() {
                     self.implicit(capture, name, object, implicit, defaultmaps);
                 } else {
@@ -197,8 +234,16 @@ impl<'p> Builder<'p> {
         if capture.transport == Transport::Pointee {
             // The object of a member function is an aggregate; any other pointer is a zero-length section.
             let whole = capture.object == CapturedObject::This;
-            let size = if whole { object.clone().deref().size_of() } else { Expr::Int(0) };
-            let motion = if whole { MapFlags::TO | MapFlags::FROM } else { MapFlags::empty() };
+            let size = if whole {
+                object.clone().deref().size_of()
+            } else {
+                Expr::Int(0)
+            };
+            let motion = if whole {
+                MapFlags::TO | MapFlags::FROM
+            } else {
+                MapFlags::empty()
+            };
             self.push(MapEntry {
                 base: object.clone(),
                 begin: object,
@@ -207,6 +252,7 @@ impl<'p> Builder<'p> {
                 member_of: None,
                 name,
                 device_address_of: None,
+                repeats: Vec::new(),
             });
             return;
         }
@@ -234,12 +280,16 @@ impl<'p> Builder<'p> {
             member_of: None,
             name,
             device_address_of: None,
+            repeats: Vec::new(),
         });
     }
 
     fn literal(&mut self, name: &SmolStr, object: Expr, flags: MapFlags) {
         let slot = namer::argument(name);
-        self.arrays.temporaries.push(Temporary { name: slot.clone(), value: TemporaryValue::Literal(object.clone()) });
+        self.arrays.temporaries.push(Temporary {
+            name: slot.clone(),
+            value: TemporaryValue::Literal(object.clone()),
+        });
         self.push(MapEntry {
             base: Expr::Name(slot.clone()),
             begin: Expr::Name(slot),
@@ -248,6 +298,7 @@ impl<'p> Builder<'p> {
             member_of: None,
             name: name.clone(),
             device_address_of: None,
+            repeats: Vec::new(),
         });
     }
 
@@ -269,7 +320,12 @@ impl<'p> Builder<'p> {
 
     /// The address of a variable's storage; an array is its own address.
     fn storage_address(&self, object: Expr, ty: TypeId) -> Expr {
-        match self.program.types.get(self.program.types.object_type(ty)).kind {
+        match self
+            .program
+            .types
+            .get(self.program.types.object_type(ty))
+            .kind
+        {
             TypeKind::Array { .. } => object,
             _ => object.address(),
         }
@@ -278,8 +334,13 @@ impl<'p> Builder<'p> {
     /// Entries for all items with one root.
     fn items(&mut self, root: CapturedObject, items: &[&MapItem], first: MapFlags) {
         let Some(any) = items.first() else { return };
-        let root_is_pointer =
-            matches!(self.program.types.get(self.program.types.object_type(any.root_ty)).kind, TypeKind::Pointer(_));
+        let root_is_pointer = matches!(
+            self.program
+                .types
+                .get(self.program.types.object_type(any.root_ty))
+                .kind,
+            TypeKind::Pointer(_)
+        );
         let mut storage = Block::default();
         let mut pointee = Block::default();
         for item in items {
@@ -296,7 +357,10 @@ impl<'p> Builder<'p> {
         let has_pointee = !pointee.members.is_empty() || !pointee.pointees.is_empty();
         if has_storage && has_pointee {
             // The pointer variable is mapped too: its pointee is attached to the mapped copy.
-            storage.pointees.push(Pointee { pointer: self.object(root), block: pointee });
+            storage.pointees.push(Pointee {
+                pointer: self.object(root),
+                block: pointee,
+            });
             self.emit_block(storage, base, first, None, Some(any));
         } else if has_pointee {
             self.emit_block(pointee, self.object(root), first, None, Some(any));
@@ -314,9 +378,15 @@ impl<'p> Builder<'p> {
             if step.follows_pointer && idx > skip {
                 // Everything up to here is the pointer's lvalue.
                 let pointer = object.clone();
-                let position = current.pointees.iter().position(|pointee| pointee.pointer == pointer);
+                let position = current
+                    .pointees
+                    .iter()
+                    .position(|pointee| pointee.pointer == pointer);
                 let position = position.unwrap_or_else(|| {
-                    current.pointees.push(Pointee { pointer, block: Block::default() });
+                    current.pointees.push(Pointee {
+                        pointer,
+                        block: Block::default(),
+                    });
                     current.pointees.len() - 1
                 });
                 current = &mut current.pointees[position].block;
@@ -326,7 +396,12 @@ impl<'p> Builder<'p> {
             object = self.apply(object, step);
         }
         let size = self.item_size(item, &object);
-        current.members.push(Member { object, size, is_whole, item });
+        current.members.push(Member {
+            object,
+            size,
+            is_whole,
+            item,
+        });
     }
 
     fn apply(&mut self, object: Expr, step: &PathStep) -> Expr {
@@ -338,7 +413,9 @@ impl<'p> Builder<'p> {
             StepKind::Deref => object.deref(),
             StepKind::Index(index) => object.index(self.value(*index)),
             StepKind::Section(section) => {
-                let lower = section.lower.map_or(Expr::Int(0), |lower| self.value(lower));
+                let lower = section
+                    .lower
+                    .map_or(Expr::Int(0), |lower| self.value(lower));
                 object.index(lower)
             }
         }
@@ -350,17 +427,26 @@ impl<'p> Builder<'p> {
         if let Ok(value) = text.parse() {
             return Expr::Int(value);
         }
-        let is_plain = text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | ' ' | '+' | '-' | '*' | '/' | '(' | ')'))
-            && !self.calls(range);
+        let is_plain = text.chars().all(|c| {
+            c.is_ascii_alphanumeric() || matches!(c, '_' | ' ' | '+' | '-' | '*' | '/' | '(' | ')')
+        }) && !self.calls(range);
         if is_plain {
             return Expr::Source(range);
         }
         let value = TemporaryValue::Int64(Expr::Source(range));
-        if let Some(known) = self.arrays.temporaries.iter().find(|temporary| temporary.value == value) {
+        if let Some(known) = self
+            .arrays
+            .temporaries
+            .iter()
+            .find(|temporary| temporary.value == value)
+        {
             return Expr::Name(known.name.clone());
         }
         let name = format_smolstr!("rex_value_{}", self.arrays.temporaries.len());
-        self.arrays.temporaries.push(Temporary { name: name.clone(), value });
+        self.arrays.temporaries.push(Temporary {
+            name: name.clone(),
+            value,
+        });
         Expr::Name(name)
     }
 
@@ -380,71 +466,26 @@ impl<'p> Builder<'p> {
 
     /// Bytes of an item: from the first to behind the last element of its sections.
     fn item_size(&mut self, item: &MapItem, object: &Expr) -> Expr {
-        let first_section =
-            item.steps.iter().position(|step| matches!(step.kind, StepKind::Section(_)));
-        let Some(first) = first_section else { return object.clone().size_of() };
-        // Sections after the first are within its elements: bytes = (len0 - 1) * sizeof e0 + (len1 - 1) * sizeof e1 + ... + len_last * sizeof e_last.
-        let types = &self.program.types;
-        let mut objects = Vec::new();
-        let mut current = self.object(item.root);
-        let mut ty = item.root_ty;
-        for (idx, step) in item.steps.iter().enumerate() {
-            let container = ty;
-            let whole = current.clone();
-            current = self.apply(current, step);
-            ty = step.ty;
-            if idx >= first
-                && let StepKind::Section(section) = &step.kind
-            {
-                objects.push((section.clone(), container, whole, current.clone()));
-            }
-        }
-        let trailing = item.steps.iter().skip(first).any(|step| matches!(step.kind, StepKind::Member(_)));
-        let mut lengths = Vec::new();
-        for (section, container, whole, element) in &objects {
-            let length = match section.length {
-                Some(length) => self.value(length),
-                None => {
-                    let extent = match &types.get(types.object_type(*container)).kind {
-                        TypeKind::Array { extent: Extent::Constant(text), .. } => Expr::Words(text.clone()),
-                        _ => whole_elements(whole, element),
-                    };
-                    match section.lower {
-                        Some(lower) => {
-                            let lower = self.value(lower);
-                            extent.binary(BinaryOp::Sub, lower)
-                        }
-                        None => extent,
-                    }
-                }
-            };
-            let length = match section.stride {
-                Some(stride) => {
-                    let stride = self.value(stride);
-                    // (length - 1) * stride + 1 elements.
-                    length
-                        .binary(BinaryOp::Sub, Expr::Int(1))
-                        .binary(BinaryOp::Mul, stride)
-                        .binary(BinaryOp::Add, Expr::Int(1))
-                }
-                None => length,
-            };
-            lengths.push((length, element.clone(), section.clone(), *container, whole.clone()));
-        }
-        // A dimension that is taken whole, and everything inside it, makes the one outside contiguous.
-        while lengths.len() > 1 && !trailing {
-            let Some((length, _, section, container, _)) = lengths.last() else { break };
-            if self.is_whole_dimension(section, length, *container) {
-                lengths.pop();
-            } else {
-                break;
-            }
-        }
-        let last = lengths.len() - 1;
+        // Sections after the first lie within its elements: (n0 - 1) * sizeof e0 + (n1 - 1) * sizeof e1 + ... + n * sizeof e.
+        let sections = self.section_lengths(item);
+        let Some(last) = sections.len().checked_sub(1) else {
+            return object.clone().size_of();
+        };
         let mut size: Option<Expr> = None;
-        for (idx, (length, element, _, _, _)) in lengths.into_iter().enumerate() {
-            let count = if idx == last { length } else { length.binary(BinaryOp::Sub, Expr::Int(1)) };
-            let bytes = count.binary(BinaryOp::Mul, element.size_of());
+        for (idx, (count, element, _, stride)) in sections.into_iter().enumerate() {
+            let steps = match (&stride, idx == last) {
+                // (n - 1) * stride + 1 elements.
+                (Some(stride), true) => count
+                    .binary(BinaryOp::Sub, Expr::Int(1))
+                    .binary(BinaryOp::Mul, stride.clone())
+                    .binary(BinaryOp::Add, Expr::Int(1)),
+                (Some(stride), false) => count
+                    .binary(BinaryOp::Sub, Expr::Int(1))
+                    .binary(BinaryOp::Mul, stride.clone()),
+                (None, true) => count,
+                (None, false) => count.binary(BinaryOp::Sub, Expr::Int(1)),
+            };
+            let bytes = steps.binary(BinaryOp::Mul, element.size_of());
             size = Some(match size {
                 Some(sum) => sum.binary(BinaryOp::Add, bytes),
                 None => bytes,
@@ -453,11 +494,21 @@ impl<'p> Builder<'p> {
         size.unwrap_or_else(|| object.clone().size_of())
     }
 
-    fn is_whole_dimension(&self, section: &rex_syntax::omp::clause::Section, length: &Expr, container: TypeId) -> bool {
-        let from_zero = section.lower.is_none_or(|lower| self.program.text(lower).trim() == "0");
+    fn is_whole_dimension(
+        &self,
+        section: &rex_syntax::omp::clause::Section,
+        length: &Expr,
+        container: TypeId,
+    ) -> bool {
+        let from_zero = section
+            .lower
+            .is_none_or(|lower| self.program.text(lower).trim() == "0");
         let types = &self.program.types;
         let extent = match &types.get(types.object_type(container)).kind {
-            TypeKind::Array { extent: Extent::Constant(text) | Extent::Runtime(text), .. } => text.clone(),
+            TypeKind::Array {
+                extent: Extent::Constant(text) | Extent::Runtime(text),
+                ..
+            } => text.clone(),
             _ => return false,
         };
         let same = match length {
@@ -479,7 +530,11 @@ impl<'p> Builder<'p> {
         named_by: Option<&MapItem>,
     ) {
         let Block { members, pointees } = block;
-        let attach = if parent.is_some() { MapFlags::PTR_AND_OBJ } else { MapFlags::empty() };
+        let attach = if parent.is_some() {
+            MapFlags::PTR_AND_OBJ
+        } else {
+            MapFlags::empty()
+        };
         let base = match &parent {
             Some((_, pointer)) => pointer.clone().address(),
             None => base,
@@ -495,6 +550,7 @@ impl<'p> Builder<'p> {
                 member_of,
                 name: self.item_name(member.item),
                 device_address_of: None,
+                repeats: Vec::new(),
             });
             return;
         }
@@ -512,6 +568,7 @@ impl<'p> Builder<'p> {
             member_of,
             name,
             device_address_of: None,
+            repeats: Vec::new(),
         });
         // Members of an attached block belong to the outermost combined entry as far as the runtime is concerned.
         let owner = combined;
@@ -525,19 +582,32 @@ impl<'p> Builder<'p> {
                 member_of: Some(owner),
                 name: self.item_name(member.item),
                 device_address_of: None,
+                repeats: Vec::new(),
             });
         }
         for pointee in pointees {
             let item = pointee.block.members.first().map(|member| member.item);
-            self.emit_block(pointee.block, Expr::Int(0), MapFlags::empty(), Some((owner, pointee.pointer)), item);
+            self.emit_block(
+                pointee.block,
+                Expr::Int(0),
+                MapFlags::empty(),
+                Some((owner, pointee.pointer)),
+                item,
+            );
         }
     }
 
     /// The storage from the first to behind the last member.
     fn span(&mut self, members: &[Member<'_>], pointees: &[Pointee<'_>]) -> (Expr, Expr) {
-        let mut pieces: Vec<(Expr, Expr)> = members.iter().map(|member| (self.begin(member), member.size.clone())).collect();
+        let mut pieces: Vec<(Expr, Expr)> = members
+            .iter()
+            .map(|member| (self.begin(member), member.size.clone()))
+            .collect();
         for pointee in pointees {
-            pieces.push((pointee.pointer.clone().address(), pointee.pointer.clone().size_of()));
+            pieces.push((
+                pointee.pointer.clone().address(),
+                pointee.pointer.clone().size_of(),
+            ));
         }
         if let [(begin, size)] = pieces.as_slice() {
             return (begin.clone(), size.clone());
@@ -545,22 +615,41 @@ impl<'p> Builder<'p> {
         let low = format_smolstr!("rex_low_{}", self.arrays.temporaries.len());
         let high = format_smolstr!("rex_high_{}", self.arrays.temporaries.len());
         let lows = pieces.iter().map(|(begin, _)| begin.clone()).collect();
-        let highs = pieces.iter().flat_map(|(begin, size)| [begin.clone(), size.clone()]).collect();
-        self.arrays.temporaries.push(Temporary { name: low.clone(), value: TemporaryValue::LowestAddress(lows) });
-        self.arrays.temporaries.push(Temporary { name: high.clone(), value: TemporaryValue::HighestEnd(highs) });
+        let highs = pieces
+            .iter()
+            .flat_map(|(begin, size)| [begin.clone(), size.clone()])
+            .collect();
+        self.arrays.temporaries.push(Temporary {
+            name: low.clone(),
+            value: TemporaryValue::LowestAddress(lows),
+        });
+        self.arrays.temporaries.push(Temporary {
+            name: high.clone(),
+            value: TemporaryValue::HighestEnd(highs),
+        });
         let size = Expr::Name(high).binary(BinaryOp::Sub, Expr::Name(low.clone()));
         (Expr::Name(low), size)
     }
 
     fn begin(&self, member: &Member<'_>) -> Expr {
-        match self.program.types.get(self.program.types.object_type(member.item.ty())).kind {
+        match self
+            .program
+            .types
+            .get(self.program.types.object_type(member.item.ty()))
+            .kind
+        {
             TypeKind::Array { .. } if !ends_in_section(member.item) => member.object.clone(),
             _ => member.object.clone().address(),
         }
     }
 
     fn item_name(&self, item: &MapItem) -> SmolStr {
-        self.program.text(item.at).split_whitespace().collect::<Vec<_>>().join(" ").into()
+        self.program
+            .text(item.at)
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ")
+            .into()
     }
 
     fn item_flags(&self, item: &MapItem) -> MapFlags {
@@ -586,11 +675,131 @@ impl<'p> Builder<'p> {
         flags
     }
 
+    /// One motion of `target update`: contiguous, or repeated pieces of a strided or rectangular section.
+    fn motion(&mut self, item: &MapItem) {
+        let sections = self.section_lengths(item);
+        let is_contiguous = match sections.as_slice() {
+            [] => true,
+            [(_, _, section, _)] => section.stride.is_none(),
+            _ => false,
+        };
+        let first = self.arrays.entries.len();
+        self.items(item.root, &[item], MapFlags::empty());
+        if is_contiguous {
+            return;
+        }
+        let Some(entry) = self.arrays.entries.get_mut(first) else {
+            return;
+        };
+        let mut repeats = Vec::new();
+        let last = sections.len() - 1;
+        for (idx, (count, element, section, stride)) in sections.into_iter().enumerate() {
+            let element_size = element.size_of();
+            if idx == last && section.stride.is_none() {
+                entry.size = count.binary(BinaryOp::Mul, element_size);
+                break;
+            }
+            let stride_bytes = match stride {
+                Some(stride) => stride.binary(BinaryOp::Mul, element_size.clone()),
+                None => element_size.clone(),
+            };
+            repeats.push(Repeat {
+                count,
+                stride_bytes,
+            });
+            entry.size = element_size;
+        }
+        entry.repeats = repeats;
+    }
+
+    /// Count of elements, first element, section and stride of each section that does not take its dimension whole; inner whole dimensions are left out.
+    fn section_lengths(
+        &mut self,
+        item: &MapItem,
+    ) -> Vec<(Expr, Expr, rex_syntax::omp::clause::Section, Option<Expr>)> {
+        let mut sections = Vec::new();
+        let mut current = self.object(item.root);
+        let mut ty = item.root_ty;
+        for step in &item.steps {
+            let (container, whole) = (ty, current.clone());
+            current = self.apply(current, step);
+            ty = step.ty;
+            if let StepKind::Section(section) = &step.kind {
+                let count = self.section_count(section, container, &whole, &current);
+                sections.push((count, current.clone(), section.clone(), container));
+            }
+        }
+        let trailing = matches!(
+            item.steps.last().map(|step| &step.kind),
+            Some(StepKind::Member(_))
+        );
+        while sections.len() > 1 && !trailing {
+            let Some((count, _, section, container)) = sections.last() else {
+                break;
+            };
+            if self.is_whole_dimension(section, count, *container) {
+                sections.pop();
+            } else {
+                break;
+            }
+        }
+        sections
+            .into_iter()
+            .map(|(count, element, section, _)| {
+                let stride = section.stride.map(|stride| self.value(stride));
+                (count, element, section, stride)
+            })
+            .collect()
+    }
+
+    /// Number of elements (of strides) a section names.
+    fn section_count(
+        &mut self,
+        section: &rex_syntax::omp::clause::Section,
+        container: TypeId,
+        whole: &Expr,
+        element: &Expr,
+    ) -> Expr {
+        if let Some(length) = section.length {
+            return self.value(length);
+        }
+        let types = &self.program.types;
+        let extent = match &types.get(types.object_type(container)).kind {
+            TypeKind::Array {
+                extent: Extent::Constant(text),
+                ..
+            } => Expr::Words(text.clone()),
+            _ => whole_elements(whole, element),
+        };
+        let rest = match section.lower {
+            Some(lower) => {
+                let lower = self.value(lower);
+                extent.binary(BinaryOp::Sub, lower)
+            }
+            None => extent,
+        };
+        match section.stride {
+            // ceil(rest / stride)
+            Some(stride) => {
+                let stride = self.value(stride);
+                rest.binary(BinaryOp::Add, stride.clone())
+                    .binary(BinaryOp::Sub, Expr::Int(1))
+                    .binary(BinaryOp::Div, stride)
+            }
+            None => rest,
+        }
+    }
+
     /// `use_device_ptr` and `use_device_addr`: a zero-size entry whose device address comes back.
     fn use_device(&mut self, item: &MapItem) {
         let object = self.object(item.root);
-        let is_pointer =
-            matches!(self.program.types.get(self.program.types.object_type(item.root_ty)).kind, TypeKind::Pointer(_));
+        let is_pointer = matches!(
+            self.program
+                .types
+                .get(self.program.types.object_type(item.root_ty))
+                .kind,
+            TypeKind::Pointer(_)
+        );
         let address = if item.kind == MapKind::UseDevicePtr && is_pointer {
             object
         } else if item.kind == MapKind::UseDeviceAddr && is_pointer && !item.steps.is_empty() {
@@ -606,15 +815,22 @@ impl<'p> Builder<'p> {
             member_of: None,
             name: self.item_name(item),
             device_address_of: Some(item.root),
+            repeats: Vec::new(),
         });
     }
 }
 
 fn ends_in_section(item: &MapItem) -> bool {
-    matches!(item.steps.last().map(|step| &step.kind), Some(StepKind::Section(_)))
+    matches!(
+        item.steps.last().map(|step| &step.kind),
+        Some(StepKind::Section(_))
+    )
 }
 
 /// `sizeof(whole) / sizeof(element)`, for arrays whose extent only the compiler knows.
 fn whole_elements(whole: &Expr, element: &Expr) -> Expr {
-    whole.clone().size_of().binary(BinaryOp::Div, element.clone().size_of())
+    whole
+        .clone()
+        .size_of()
+        .binary(BinaryOp::Div, element.clone().size_of())
 }

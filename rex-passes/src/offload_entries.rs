@@ -34,7 +34,10 @@ impl Pass for OffloadEntries {
         let mut entries: Vec<Entry> = program
             .kernels
             .iter()
-            .map(|(id, kernel)| Entry { name: kernel.names.entry.clone(), kind: EntryKind::Kernel(id) })
+            .map(|(id, kernel)| Entry {
+                name: kernel.names.entry.clone(),
+                kind: EntryKind::Kernel(id),
+            })
             .collect();
         for (symbol, storage) in &program.device_code.variables {
             if *storage == DeviceStorage::Constant || is_external(program, *symbol) {
@@ -43,7 +46,10 @@ impl Pass for OffloadEntries {
             let device_name = device_name(program, *symbol);
             entries.push(Entry {
                 name: namer::variable_entry_name(&device_name),
-                kind: EntryKind::Variable { symbol: *symbol, device_name },
+                kind: EntryKind::Variable {
+                    symbol: *symbol,
+                    device_name,
+                },
             });
         }
         let changed = program.entries != entries;

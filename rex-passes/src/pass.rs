@@ -38,7 +38,12 @@ pub struct PassCx<'p> {
 
 impl PassCx<'_> {
     /// Starts a diagnostic at a range of the unit.
-    pub fn diagnostic(&self, code: Code, range: TextRange, headline: impl Into<String>) -> Diagnostic {
+    pub fn diagnostic(
+        &self,
+        code: Code,
+        range: TextRange,
+        headline: impl Into<String>,
+    ) -> Diagnostic {
         Diagnostic::new(code, self.program.at(range), headline)
     }
 }

@@ -58,7 +58,10 @@ impl Schedule {
         for (idx, info) in passes.iter().enumerate() {
             for after in info.after {
                 let Some(before) = passes.iter().position(|other| other.name == *after) else {
-                    return Err(ScheduleError::UnknownAfter { pass: info.name, after });
+                    return Err(ScheduleError::UnknownAfter {
+                        pass: info.name,
+                        after,
+                    });
                 };
                 graph.update_edge(nodes[before], nodes[idx], Facet::empty());
             }
@@ -77,7 +80,9 @@ impl Schedule {
 
     /// The passes in the order they run.
     pub fn passes(&self) -> impl Iterator<Item = &'static PassInfo> + '_ {
-        self.order.iter().map(|idx| self.graph[NodeIndex::new(*idx)])
+        self.order
+            .iter()
+            .map(|idx| self.graph[NodeIndex::new(*idx)])
     }
 
     /// The graph in the DOT language.
@@ -114,25 +119,39 @@ fn add_facet_edges(
 ) -> Result<(), ScheduleError> {
     let select = |reads: bool, writes: bool| -> Vec<usize> {
         (0..passes.len())
-            .filter(|idx| passes[*idx].reads.contains(facet) == reads && passes[*idx].writes.contains(facet) == writes)
+            .filter(|idx| {
+                passes[*idx].reads.contains(facet) == reads
+                    && passes[*idx].writes.contains(facet) == writes
+            })
             .collect()
     };
-    let (producers, refiners, consumers) = (select(false, true), select(true, true), select(true, false));
+    let (producers, refiners, consumers) =
+        (select(false, true), select(true, true), select(true, false));
     for group in [&producers, &refiners] {
         for (position, first) in group.iter().enumerate() {
             for second in &group[position + 1..] {
                 let (a, b) = (passes[*first], passes[*second]);
                 if !a.after.contains(&b.name) && !b.after.contains(&a.name) {
-                    return Err(ScheduleError::UnorderedWriters { facet: facet.name(), first: a.name, second: b.name });
+                    return Err(ScheduleError::UnorderedWriters {
+                        facet: facet.name(),
+                        first: a.name,
+                        second: b.name,
+                    });
                 }
             }
         }
     }
-    for (earlier, later) in [(&producers, &refiners), (&producers, &consumers), (&refiners, &consumers)] {
+    for (earlier, later) in [
+        (&producers, &refiners),
+        (&producers, &consumers),
+        (&refiners, &consumers),
+    ] {
         for before in earlier {
             for after in later {
                 let (from, to) = (nodes[*before], nodes[*after]);
-                let known = graph.find_edge(from, to).map_or(Facet::empty(), |edge| graph[edge]);
+                let known = graph
+                    .find_edge(from, to)
+                    .map_or(Facet::empty(), |edge| graph[edge]);
                 graph.update_edge(from, to, known | facet);
             }
         }
@@ -143,10 +162,16 @@ fn add_facet_edges(
 fn order(graph: &DiGraph<&'static PassInfo, Facet>) -> Result<Vec<usize>, ScheduleError> {
     let mut waiting: Vec<usize> = graph
         .node_indices()
-        .map(|node| graph.edges_directed(node, petgraph::Direction::Incoming).count())
+        .map(|node| {
+            graph
+                .edges_directed(node, petgraph::Direction::Incoming)
+                .count()
+        })
         .collect();
-    let mut ready: BinaryHeap<Reverse<usize>> =
-        (0..waiting.len()).filter(|idx| waiting[*idx] == 0).map(Reverse).collect();
+    let mut ready: BinaryHeap<Reverse<usize>> = (0..waiting.len())
+        .filter(|idx| waiting[*idx] == 0)
+        .map(Reverse)
+        .collect();
     let mut order = Vec::with_capacity(waiting.len());
     while let Some(Reverse(idx)) = ready.pop() {
         order.push(idx);
@@ -161,7 +186,10 @@ fn order(graph: &DiGraph<&'static PassInfo, Facet>) -> Result<Vec<usize>, Schedu
     if order.len() == waiting.len() {
         return Ok(order);
     }
-    let cycle = tarjan_scc(graph).into_iter().find(|group| group.len() > 1).unwrap_or_default();
+    let cycle = tarjan_scc(graph)
+        .into_iter()
+        .find(|group| group.len() > 1)
+        .unwrap_or_default();
     let mut names: Vec<&'static str> = cycle.iter().map(|node| graph[*node].name).collect();
     names.sort_unstable();
     Err(ScheduleError::Cycle(names))
@@ -171,8 +199,19 @@ fn order(graph: &DiGraph<&'static PassInfo, Facet>) -> Result<Vec<usize>, Schedu
 mod tests {
     use super::*;
 
-    const fn info(name: &'static str, reads: Facet, writes: Facet, after: &'static [&'static str]) -> PassInfo {
-        PassInfo { name, summary: "", reads, writes, after }
+    const fn info(
+        name: &'static str,
+        reads: Facet,
+        writes: Facet,
+        after: &'static [&'static str],
+    ) -> PassInfo {
+        PassInfo {
+            name,
+            summary: "",
+            reads,
+            writes,
+            after,
+        }
     }
 
     static PRODUCE: PassInfo = info("produce", Facet::REGIONS, Facet::KERNELS, &[]);
@@ -182,19 +221,30 @@ mod tests {
     static BACK: PassInfo = info("back", Facet::ENTRY_TABLE, Facet::REGIONS, &[]);
 
     fn names(passes: &[&'static PassInfo]) -> Vec<&'static str> {
-        Schedule::new(passes).expect("orderable").passes().map(|info| info.name).collect()
+        Schedule::new(passes)
+            .expect("orderable")
+            .passes()
+            .map(|info| info.name)
+            .collect()
     }
 
     #[test]
     fn producers_refiners_consumers() {
-        assert_eq!(names(&[&CONSUME, &REFINE, &PRODUCE]), ["produce", "refine", "consume"]);
+        assert_eq!(
+            names(&[&CONSUME, &REFINE, &PRODUCE]),
+            ["produce", "refine", "consume"]
+        );
     }
 
     #[test]
     fn two_producers_need_an_order() {
         assert_eq!(
             Schedule::new(&[&PRODUCE, &RIVAL]).map(|_| ()),
-            Err(ScheduleError::UnorderedWriters { facet: "kernels", first: "produce", second: "rival" })
+            Err(ScheduleError::UnorderedWriters {
+                facet: "kernels",
+                first: "produce",
+                second: "rival"
+            })
         );
     }
 
@@ -208,10 +258,18 @@ mod tests {
 
     #[test]
     fn the_built_in_passes_are_ordered() {
-        let infos: Vec<&'static PassInfo> = crate::registry().iter().map(|pass| pass.info()).collect();
+        let infos: Vec<&'static PassInfo> =
+            crate::registry().iter().map(|pass| pass.info()).collect();
         assert_eq!(
             names(&infos),
-            ["device-closure", "target-outlining", "map-arrays", "offload-entries", "init-insertion", "no-auto-fini"]
+            [
+                "device-closure",
+                "target-outlining",
+                "map-arrays",
+                "offload-entries",
+                "init-insertion",
+                "no-auto-fini"
+            ]
         );
     }
 }

@@ -10,6 +10,7 @@ mod geometry;
 mod plan;
 mod team;
 
+use rex_ir::expr::Expr;
 use rex_ir::facet::Facet;
 use rex_ir::kernel::{Kernel, Parameter, ParameterType, Plan, Prologue, Threading};
 use rex_ir::launch::Launch;
@@ -17,7 +18,6 @@ use rex_ir::namer;
 use rex_ir::program::Program;
 use rex_ir::region::{Capture, CapturedObject, RegionId, SharingAttribute, Transport};
 use rex_ir::ty::{Category, Extent, TypeId, TypeKind};
-use rex_ir::expr::Expr;
 use rex_syntax::diag::{Code, Diagnostic};
 use rex_syntax::omp::directive::Leaf;
 use smol_str::{SmolStr, format_smolstr};
@@ -69,10 +69,13 @@ impl Pass for TargetOutlining {
                     let kernel = kernels.alloc(kernel);
                     launches.alloc(Launch { kernel, ..launch });
                 }
-                Err(diagnostics) => diagnostics.into_iter().for_each(|diagnostic| cx.diagnostics.push(diagnostic)),
+                Err(diagnostics) => diagnostics
+                    .into_iter()
+                    .for_each(|diagnostic| cx.diagnostics.push(diagnostic)),
             }
         }
-        let changed = !same(&cx.program.kernels, &kernels) || !same(&cx.program.launches, &launches);
+        let changed =
+            !same(&cx.program.kernels, &kernels) || !same(&cx.program.launches, &launches);
         cx.program.kernels = kernels;
         cx.program.launches = launches;
         Outcome { changed }
@@ -95,16 +98,27 @@ fn shape_of(program: &Program, id: RegionId) -> Shape {
     }
 }
 
-fn outline(program: &Program, id: RegionId, ordinal: usize) -> Result<(Kernel, Launch), Vec<Diagnostic>> {
+fn outline(
+    program: &Program,
+    id: RegionId,
+    ordinal: usize,
+) -> Result<(Kernel, Launch), Vec<Diagnostic>> {
     let region = &program.regions[id];
     let construct = &program.constructs[region.construct];
     let function = &program.functions[region.function];
     let pragma = program.unit.directives[construct.directives[0]].range;
     if function.is_template {
         return Err(vec![
-            Diagnostic::new(Code::UnsupportedStatement, program.at(pragma), "target regions in templates are not supported yet")
-                .with_secondary(program.at(rex_syntax::TextRange::empty(function.specifiers.start())), "in this template")
-                .with_help("move the region into an ordinary function that the template calls"),
+            Diagnostic::new(
+                Code::UnsupportedStatement,
+                program.at(pragma),
+                "target regions in templates are not supported yet",
+            )
+            .with_secondary(
+                program.at(rex_syntax::TextRange::empty(function.specifiers.start())),
+                "in this template",
+            )
+            .with_help("move the region into an ordinary function that the template calls"),
         ]);
     }
     let shape = shape_of(program, id);
@@ -116,28 +130,60 @@ fn outline(program: &Program, id: RegionId, ordinal: usize) -> Result<(Kernel, L
     );
     let mut planner = Planner::new(program, id, shape);
     let body = planner.body();
-    let mut assembly = Assembly { program, shape, parameters: Vec::new(), prologue: Vec::new(), planner: &mut planner };
+    let mut assembly = Assembly {
+        program,
+        shape,
+        parameters: Vec::new(),
+        prologue: Vec::new(),
+        planner: &mut planner,
+    };
     for range in &region.local_declarations {
         assembly.prologue.push(Prologue::Declaration(*range));
     }
     for capture in &region.captures {
         assembly.add(capture, id);
     }
-    let Assembly { parameters, mut prologue, .. } = assembly;
+    let Assembly {
+        parameters,
+        mut prologue,
+        ..
+    } = assembly;
     prologue.sort_by_key(prologue_rank);
     if !planner.errors.is_empty() {
         return Err(planner.errors);
     }
-    let threading = if shape == Shape::Loop || shape == Shape::Serial { Threading::Independent } else { Threading::Barriers };
+    let threading = if shape == Shape::Loop || shape == Shape::Serial {
+        Threading::Independent
+    } else {
+        Threading::Barriers
+    };
     let mut words: Vec<_> = region
         .member_uses
         .iter()
-        .map(|range| (*range, format_smolstr!("{}->{}", namer::SELF_NAME, program.text(*range))))
-        .chain(region.this_uses.iter().map(|range| (*range, SmolStr::new_static(namer::SELF_NAME))))
+        .map(|range| {
+            (
+                *range,
+                format_smolstr!("{}->{}", namer::SELF_NAME, program.text(*range)),
+            )
+        })
+        .chain(
+            region
+                .this_uses
+                .iter()
+                .map(|range| (*range, SmolStr::new_static(namer::SELF_NAME))),
+        )
         .collect();
     words.sort_by_key(|(range, _)| range.start());
     let launch = geometry::launch(program, id, shape);
-    let kernel = Kernel { region: id, names, parameters, prologue, body, threading, words };
+    let kernel = Kernel {
+        region: id,
+        names,
+        parameters,
+        prologue,
+        body,
+        threading,
+        words,
+    };
     Ok((kernel, launch))
 }
 
@@ -176,27 +222,54 @@ impl Assembly<'_, '_> {
                 if !types.is_variably_modified(ty) {
                     self.prologue.push(Prologue::Private { name, ty });
                 } else {
-                    self.refuse(capture, "a private variable length array needs a size known to the compiler");
+                    self.refuse(
+                        capture,
+                        "a private variable length array needs a size known to the compiler",
+                    );
                 }
             }
             Transport::Literal => {
-                self.parameters.push(Parameter { object, name: argument.clone(), ty: ParameterType::Slot });
+                self.parameters.push(Parameter {
+                    object,
+                    name: argument.clone(),
+                    ty: ParameterType::Slot,
+                });
                 let shared = self.shape == Shape::Team && capture.may_be_written;
                 self.prologue.push(if shared {
-                    Prologue::SharedLiteral { name, ty, parameter: argument }
+                    Prologue::SharedLiteral {
+                        name,
+                        ty,
+                        parameter: argument,
+                    }
                 } else {
-                    Prologue::Literal { name, ty, parameter: argument }
+                    Prologue::Literal {
+                        name,
+                        ty,
+                        parameter: argument,
+                    }
                 });
             }
             Transport::Copy => {
                 if types.is_variably_modified(ty) {
-                    return self.refuse(capture, "a firstprivate variable length array is not supported");
+                    return self.refuse(
+                        capture,
+                        "a firstprivate variable length array is not supported",
+                    );
                 }
                 let element = types.innermost_element(ty);
-                self.parameters.push(Parameter { object, name: argument.clone(), ty: ParameterType::PointerTo(element) });
-                let per_thread = !matches!(self.shape, Shape::Serial | Shape::Team) && capture.may_be_written;
+                self.parameters.push(Parameter {
+                    object,
+                    name: argument.clone(),
+                    ty: ParameterType::PointerTo(element),
+                });
+                let per_thread =
+                    !matches!(self.shape, Shape::Serial | Shape::Team) && capture.may_be_written;
                 self.prologue.push(if per_thread {
-                    Prologue::ThreadCopy { name, ty, parameter: argument }
+                    Prologue::ThreadCopy {
+                        name,
+                        ty,
+                        parameter: argument,
+                    }
                 } else {
                     self.over_storage(name, ty, argument)
                 });
@@ -205,7 +278,11 @@ impl Assembly<'_, '_> {
                 let element = types.innermost_element(ty);
                 let is_array = matches!(types.get(types.desugar(ty)).kind, TypeKind::Array { .. });
                 let pointee = if is_array { element } else { ty };
-                self.parameters.push(Parameter { object, name: argument.clone(), ty: ParameterType::PointerTo(pointee) });
+                self.parameters.push(Parameter {
+                    object,
+                    name: argument.clone(),
+                    ty: ParameterType::PointerTo(pointee),
+                });
                 if !self.is_accumulated(object, region) {
                     let line = self.over_storage(name, ty, argument);
                     self.prologue.push(line);
@@ -222,12 +299,25 @@ impl Assembly<'_, '_> {
             let argument = namer::argument(&name);
             let pointee = types.element(ty).unwrap_or(ty);
             let element = types.innermost_element(pointee);
-            self.parameters.push(Parameter { object, name: argument.clone(), ty: ParameterType::PointerTo(element) });
+            self.parameters.push(Parameter {
+                object,
+                name: argument.clone(),
+                ty: ParameterType::PointerTo(element),
+            });
             let mut extents = vec![Expr::Int(0)];
             extents.extend(extents_of(self.program, pointee));
-            self.prologue.push(Prologue::View { name, element, extents, parameter: argument });
+            self.prologue.push(Prologue::View {
+                name,
+                element,
+                extents,
+                parameter: argument,
+            });
         } else {
-            self.parameters.push(Parameter { object, name, ty: ParameterType::Declared(ty) });
+            self.parameters.push(Parameter {
+                object,
+                name,
+                ty: ParameterType::Declared(ty),
+            });
         }
     }
 
@@ -236,19 +326,34 @@ impl Assembly<'_, '_> {
         let types = &self.program.types;
         if types.is_variably_modified(ty) {
             let extents = extents_of(self.program, ty);
-            return Prologue::View { name, element: types.innermost_element(ty), extents, parameter };
+            return Prologue::View {
+                name,
+                element: types.innermost_element(ty),
+                extents,
+                parameter,
+            };
         }
         match types.get(types.desugar(ty)).kind {
-            TypeKind::Array { .. } => Prologue::ArrayReference { name, ty, parameter },
-            _ => Prologue::Reference { name, ty, parameter },
+            TypeKind::Array { .. } => Prologue::ArrayReference {
+                name,
+                ty,
+                parameter,
+            },
+            _ => Prologue::Reference {
+                name,
+                ty,
+                parameter,
+            },
         }
     }
 
     /// Whether the region's own loop gives each thread an accumulator or copy of this name.
     fn is_accumulated(&self, object: CapturedObject, region: RegionId) -> bool {
         let construct = &self.program.constructs[self.program.regions[region].construct];
-        let CapturedObject::Variable(symbol) = object else { return false };
-        self.shape == Shape::Loop
+        let CapturedObject::Variable(symbol) = object else {
+            return false;
+        };
+        matches!(self.shape, Shape::Loop | Shape::Parallel)
             && construct.sharing.iter().any(|sharing| {
                 sharing.symbol == symbol
                     && match &sharing.attribute {
@@ -291,7 +396,10 @@ fn extents_of(program: &Program, ty: TypeId) -> Vec<Expr> {
 
 /// Whether a variable of this type is combined or copied with `=`.
 fn is_assignable(program: &Program, ty: TypeId) -> bool {
-    !matches!(program.types.category(ty), Category::Function | Category::Unknown)
+    !matches!(
+        program.types.category(ty),
+        Category::Function | Category::Unknown
+    )
 }
 
 /// A plan that leaves nothing of a statement.

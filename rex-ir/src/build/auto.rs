@@ -10,8 +10,15 @@ use crate::ty::{Meaning, Type, TypeId, TypeKind};
 
 impl<'u> Builder<'u> {
     /// The declared type with `auto` replaced by what the initializer decides, where it does.
-    pub(super) fn deduced(&mut self, ty: TypeId, initializer: Option<Node<'u>>, at: TextRange) -> TypeId {
-        let Some(initializer) = initializer else { return ty };
+    pub(super) fn deduced(
+        &mut self,
+        ty: TypeId,
+        initializer: Option<Node<'u>>,
+        at: TextRange,
+    ) -> TypeId {
+        let Some(initializer) = initializer else {
+            return ty;
+        };
         if !self.mentions_auto(ty) {
             return ty;
         }
@@ -30,12 +37,20 @@ impl<'u> Builder<'u> {
     }
 
     fn replace_auto(&mut self, pattern: TypeId, found: TypeId) -> TypeId {
-        let Type { is_const, is_volatile, kind } = self.types.get(pattern).clone();
+        let Type {
+            is_const,
+            is_volatile,
+            kind,
+        } = self.types.get(pattern).clone();
         match kind {
             TypeKind::Pointer(to) => {
                 let pointee = self.types.element(found).unwrap_or(found);
                 let inner = self.replace_auto(to, pointee);
-                self.types.intern(Type { is_const, is_volatile, kind: TypeKind::Pointer(inner) })
+                self.types.intern(Type {
+                    is_const,
+                    is_volatile,
+                    kind: TypeKind::Pointer(inner),
+                })
             }
             TypeKind::Reference(to) => {
                 let found = self.types.object_type(found);
@@ -61,7 +76,12 @@ impl<'u> Builder<'u> {
     }
 
     /// The type of an expression, for the forms that need no overload resolution.
-    pub(super) fn expression_type(&mut self, node: Node<'u>, at: TextRange, depth: u32) -> Option<TypeId> {
+    pub(super) fn expression_type(
+        &mut self,
+        node: Node<'u>,
+        at: TextRange,
+        depth: u32,
+    ) -> Option<TypeId> {
         if depth > 32 {
             return None;
         }
@@ -69,9 +89,21 @@ impl<'u> Builder<'u> {
         match node.kind() {
             Kind::NumberLiteral => Some(self.number_type(node.text())),
             Kind::True | Kind::False => Some(self.types.named("bool", Meaning::Bool)),
-            Kind::CharLiteral => Some(self.types.named("char", Meaning::Integer { bits: 8, signed: true })),
+            Kind::CharLiteral => Some(self.types.named(
+                "char",
+                Meaning::Integer {
+                    bits: 8,
+                    signed: true,
+                },
+            )),
             Kind::StringLiteral => {
-                let char = self.types.named("char", Meaning::Integer { bits: 8, signed: true });
+                let char = self.types.named(
+                    "char",
+                    Meaning::Integer {
+                        bits: 8,
+                        signed: true,
+                    },
+                );
                 let mut constant = self.types.get(char).clone();
                 constant.is_const = true;
                 let constant = self.types.intern(constant);
@@ -80,11 +112,15 @@ impl<'u> Builder<'u> {
             Kind::Identifier => {
                 let symbol = self.scopes.resolve(&self.symbols, node.text(), at)?;
                 let symbol = &self.symbols[symbol];
-                (symbol.kind.is_variable() || symbol.kind == SymbolKind::Field || symbol.kind == SymbolKind::TemplateValue)
+                (symbol.kind.is_variable()
+                    || symbol.kind == SymbolKind::Field
+                    || symbol.kind == SymbolKind::TemplateValue)
                     .then_some(symbol.ty)
             }
             Kind::ParenthesizedExpression => {
-                let inner = node.children().find(|child| child.kind() != Kind::Comment)?;
+                let inner = node
+                    .children()
+                    .find(|child| child.kind() != Kind::Comment)?;
                 self.expression_type(inner, at, next)
             }
             Kind::SubscriptExpression => {
@@ -93,7 +129,11 @@ impl<'u> Builder<'u> {
             }
             Kind::FieldExpression => {
                 let base = self.expression_type(node.field(Field::Argument)?, at, next)?;
-                let base = self.types.element(base).filter(|_| self.is_pointer(base)).unwrap_or(base);
+                let base = self
+                    .types
+                    .element(base)
+                    .filter(|_| self.is_pointer(base))
+                    .unwrap_or(base);
                 let name = node.field(Field::Field)?.text();
                 self.member_type(base, name)
             }
@@ -116,7 +156,13 @@ impl<'u> Builder<'u> {
                 let ty = self.specifier_type(ty, at);
                 Some(self.types.plain(TypeKind::Pointer(ty)))
             }
-            Kind::SizeofExpression => Some(self.types.named("size_t", Meaning::Integer { bits: 64, signed: false })),
+            Kind::SizeofExpression => Some(self.types.named(
+                "size_t",
+                Meaning::Integer {
+                    bits: 64,
+                    signed: false,
+                },
+            )),
             Kind::CompoundLiteralExpression => {
                 let ty = node.field(Field::Type)?;
                 match ty.kind() {
@@ -128,7 +174,9 @@ impl<'u> Builder<'u> {
             Kind::AssignmentExpression => self.expression_type(node.field(Field::Left)?, at, next),
             Kind::UpdateExpression => self.expression_type(node.field(Field::Argument)?, at, next),
             Kind::UnaryExpression => self.expression_type(node.field(Field::Argument)?, at, next),
-            Kind::ConditionalExpression => self.expression_type(node.field(Field::Consequence)?, at, next),
+            Kind::ConditionalExpression => {
+                self.expression_type(node.field(Field::Consequence)?, at, next)
+            }
             Kind::BinaryExpression => {
                 let left = self.expression_type(node.field(Field::Left)?, at, next)?;
                 let right = self.expression_type(node.field(Field::Right)?, at, next)?;
@@ -155,7 +203,10 @@ impl<'u> Builder<'u> {
                 if !name.ends_with("_cast") {
                     return None;
                 }
-                let ty = function.field(Field::Arguments)?.children().find(|child| child.kind() == Kind::TypeDescriptor)?;
+                let ty = function
+                    .field(Field::Arguments)?
+                    .children()
+                    .find(|child| child.kind() == Kind::TypeDescriptor)?;
                 Some(self.descriptor_type(ty, at))
             }
             Kind::PrimitiveType => Some(self.specifier_type(function, at)),
@@ -164,13 +215,22 @@ impl<'u> Builder<'u> {
     }
 
     fn is_pointer(&self, ty: TypeId) -> bool {
-        matches!(self.types.get(self.types.object_type(ty)).kind, TypeKind::Pointer(_))
+        matches!(
+            self.types.get(self.types.object_type(ty)).kind,
+            TypeKind::Pointer(_)
+        )
     }
 
     fn binary_type(&mut self, operator: &str, left: TypeId, right: TypeId) -> Option<TypeId> {
         match operator {
             "<" | ">" | "<=" | ">=" | "==" | "!=" | "&&" | "||" => {
-                return Some(self.types.named("int", Meaning::Integer { bits: 32, signed: true }));
+                return Some(self.types.named(
+                    "int",
+                    Meaning::Integer {
+                        bits: 32,
+                        signed: true,
+                    },
+                ));
             }
             "<<" | ">>" => return Some(left),
             _ => {}
@@ -182,8 +242,14 @@ impl<'u> Builder<'u> {
             return Some(right);
         }
         let rank = |ty: TypeId| match &self.types.get(self.types.object_type(ty)).kind {
-            TypeKind::Named { meaning: Meaning::Float { bits }, .. } => 1000 + u32::from(*bits),
-            TypeKind::Named { meaning: Meaning::Integer { bits, signed }, .. } => u32::from(*bits) * 2 + u32::from(!*signed),
+            TypeKind::Named {
+                meaning: Meaning::Float { bits },
+                ..
+            } => 1000 + u32::from(*bits),
+            TypeKind::Named {
+                meaning: Meaning::Integer { bits, signed },
+                ..
+            } => u32::from(*bits) * 2 + u32::from(!*signed),
             _ => 0,
         };
         let (left_rank, right_rank) = (rank(left), rank(right));
@@ -192,7 +258,13 @@ impl<'u> Builder<'u> {
         }
         let int_rank = 64;
         if left_rank.max(right_rank) < int_rank {
-            return Some(self.types.named("int", Meaning::Integer { bits: 32, signed: true }));
+            return Some(self.types.named(
+                "int",
+                Meaning::Integer {
+                    bits: 32,
+                    signed: true,
+                },
+            ));
         }
         Some(if right_rank > left_rank { right } else { left })
     }
@@ -200,7 +272,11 @@ impl<'u> Builder<'u> {
     fn number_type(&mut self, text: &str) -> TypeId {
         let lower = text.to_ascii_lowercase().replace('\'', "");
         let hexadecimal = lower.starts_with("0x");
-        let is_float = if hexadecimal { lower.contains('p') } else { lower.contains(['.', 'e']) };
+        let is_float = if hexadecimal {
+            lower.contains('p')
+        } else {
+            lower.contains(['.', 'e'])
+        };
         if is_float {
             return if lower.ends_with('f') {
                 self.types.named("float", Meaning::Float { bits: 32 })
@@ -210,7 +286,11 @@ impl<'u> Builder<'u> {
                 self.types.named("double", Meaning::Float { bits: 64 })
             };
         }
-        let suffix: String = lower.chars().rev().take_while(|c| matches!(c, 'u' | 'l' | 'z')).collect();
+        let suffix: String = lower
+            .chars()
+            .rev()
+            .take_while(|c| matches!(c, 'u' | 'l' | 'z'))
+            .collect();
         let unsigned = suffix.contains('u');
         let digits = lower.trim_end_matches(['u', 'l', 'z']);
         let value = match digits.strip_prefix("0x") {
@@ -219,10 +299,34 @@ impl<'u> Builder<'u> {
         };
         let long = suffix.contains('l') || suffix.contains('z') || value > i32::MAX as u64;
         match (long, unsigned) {
-            (false, false) => self.types.named("int", Meaning::Integer { bits: 32, signed: true }),
-            (false, true) => self.types.named("unsigned int", Meaning::Integer { bits: 32, signed: false }),
-            (true, false) => self.types.named("long", Meaning::Integer { bits: 64, signed: true }),
-            (true, true) => self.types.named("unsigned long", Meaning::Integer { bits: 64, signed: false }),
+            (false, false) => self.types.named(
+                "int",
+                Meaning::Integer {
+                    bits: 32,
+                    signed: true,
+                },
+            ),
+            (false, true) => self.types.named(
+                "unsigned int",
+                Meaning::Integer {
+                    bits: 32,
+                    signed: false,
+                },
+            ),
+            (true, false) => self.types.named(
+                "long",
+                Meaning::Integer {
+                    bits: 64,
+                    signed: true,
+                },
+            ),
+            (true, true) => self.types.named(
+                "unsigned long",
+                Meaning::Integer {
+                    bits: 64,
+                    signed: false,
+                },
+            ),
         }
     }
 

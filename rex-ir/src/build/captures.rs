@@ -3,8 +3,8 @@
 use indexmap::{IndexMap, IndexSet};
 use rex_syntax::TextRange;
 use rex_syntax::cst::Node;
-use rex_syntax::kind::{Field, Kind};
 use rex_syntax::diag::{Code, Diagnostic};
+use rex_syntax::kind::{Field, Kind};
 use rex_syntax::lex;
 use rex_syntax::omp::clause::{Argument, ClauseName};
 use rex_syntax::omp::directive::Leaf;
@@ -15,8 +15,8 @@ use super::scopes::last_component;
 use crate::item::{DeviceStorage, FunctionId};
 use crate::map::{MapItem, MapKind, MapModifiers};
 use crate::region::{
-    Call, Capture, CapturedObject, ConstructId, DataConstruct, DataConstructKind, DefaultmapBehavior,
-    DefaultmapCategory, Region, SharingAttribute, Transport,
+    Call, Capture, CapturedObject, ConstructId, DataConstruct, DataConstructKind,
+    DefaultmapBehavior, DefaultmapCategory, Region, SharingAttribute, Transport,
 };
 use crate::symbol::{SymbolId, SymbolKind};
 use crate::ty::{Category, TypeId, TypeKind};
@@ -56,9 +56,15 @@ impl<'u> Builder<'u> {
         for id in ids {
             let leaf = self.constructs[id].leaves.first().copied();
             let range = self.constructs[id].range;
-            let Some(leaf) = leaf.filter(|leaf| is_device_leaf(*leaf)) else { continue };
+            let Some(leaf) = leaf.filter(|leaf| is_device_leaf(*leaf)) else {
+                continue;
+            };
             let Some(function) = self.innermost_function(range) else {
-                self.report(Code::DamagedConstruct, super::loops::first_line(self.source, range), "this construct is not inside a function that could be read");
+                self.report(
+                    Code::DamagedConstruct,
+                    super::loops::first_line(self.source, range),
+                    "this construct is not inside a function that could be read",
+                );
                 continue;
             };
             if self.is_damaged(id) {
@@ -67,8 +73,12 @@ impl<'u> Builder<'u> {
             match leaf {
                 Leaf::Target => self.read_region(id, function),
                 Leaf::TargetData => self.read_data_construct(id, function, DataConstructKind::Data),
-                Leaf::TargetEnterData => self.read_data_construct(id, function, DataConstructKind::EnterData),
-                Leaf::TargetExitData => self.read_data_construct(id, function, DataConstructKind::ExitData),
+                Leaf::TargetEnterData => {
+                    self.read_data_construct(id, function, DataConstructKind::EnterData)
+                }
+                Leaf::TargetExitData => {
+                    self.read_data_construct(id, function, DataConstructKind::ExitData)
+                }
                 _ => self.read_data_construct(id, function, DataConstructKind::Update),
             }
         }
@@ -89,12 +99,17 @@ impl<'u> Builder<'u> {
         if construct.leaves.first() != Some(&Leaf::Target) {
             return false;
         }
-        let Some(statement) = construct.statement else { return false };
+        let Some(statement) = construct.statement else {
+            return false;
+        };
         let unit = self.unit;
         let node = unit.tree.root().smallest_at(statement);
         let error = node.descendants().find(|inner| {
             statement.contains_range(inner.range())
-                && (inner.is_error() || (inner.is_missing() && inner.text().is_empty() && !self.is_after_call(*inner)))
+                && (inner.is_error()
+                    || (inner.is_missing()
+                        && inner.text().is_empty()
+                        && !self.is_after_call(*inner)))
         });
         let Some(error) = error else { return false };
         let pragma = unit.directives[construct.directives[0]].range;
@@ -115,19 +130,31 @@ impl<'u> Builder<'u> {
         before.trim_end().ends_with([')', '}'])
     }
 
-    fn read_data_construct(&mut self, construct: ConstructId, function: FunctionId, kind: DataConstructKind) {
+    fn read_data_construct(
+        &mut self,
+        construct: ConstructId,
+        function: FunctionId,
+        kind: DataConstructKind,
+    ) {
         let unit = self.unit;
         let mut maps = Vec::new();
         for idx in self.constructs[construct].directives.clone() {
             maps.extend(self.read_map_clauses(&unit.directives[idx].clauses));
         }
-        self.data_constructs.alloc(DataConstruct { construct, kind, function, maps });
+        self.data_constructs.alloc(DataConstruct {
+            construct,
+            kind,
+            function,
+            maps,
+        });
     }
 
     fn read_region(&mut self, construct: ConstructId, function: FunctionId) {
         let unit = self.unit;
         let directives = self.constructs[construct].directives.clone();
-        let Some(statement) = self.constructs[construct].statement else { return };
+        let Some(statement) = self.constructs[construct].statement else {
+            return;
+        };
         let mut maps = Vec::new();
         let mut defaultmaps = Vec::new();
         for idx in &directives {
@@ -142,7 +169,14 @@ impl<'u> Builder<'u> {
 
         let mut uses = Uses::default();
         for item in &maps {
-            uses.add(item.root, Use { at: item.at, written: true, explicit: true });
+            uses.add(
+                item.root,
+                Use {
+                    at: item.at,
+                    written: true,
+                    explicit: true,
+                },
+            );
         }
         for sharing in self.constructs[construct].sharing.clone() {
             if matches!(sharing.attribute, SharingAttribute::Shared) {
@@ -151,7 +185,11 @@ impl<'u> Builder<'u> {
             let written = !matches!(sharing.attribute, SharingAttribute::Firstprivate);
             uses.add(
                 CapturedObject::Variable(sharing.symbol),
-                Use { at: sharing.at, written, explicit: true },
+                Use {
+                    at: sharing.at,
+                    written,
+                    explicit: true,
+                },
             );
         }
         let node = unit.tree.root().smallest_at(statement);
@@ -203,7 +241,11 @@ impl<'u> Builder<'u> {
             }
             for clause in unit.directives[idx].clauses_named(ClauseName::Reduction) {
                 for item in clause.items() {
-                    let Some((root, root_ty, steps)) = self.read_item_path(&item.locator, item.range) else { continue };
+                    let Some((root, root_ty, steps)) =
+                        self.read_item_path(&item.locator, item.range)
+                    else {
+                        continue;
+                    };
                     if !steps.is_empty() && !maps.iter().any(|map| map.root == root) {
                         maps.push(MapItem {
                             at: item.range,
@@ -226,19 +268,37 @@ impl<'u> Builder<'u> {
     ) -> Option<(DefaultmapCategory, DefaultmapBehavior)> {
         let inside = match &clause.argument {
             Argument::List { modifiers, items } => {
-                let ranges = modifiers.iter().map(|modifier| modifier.range).chain(items.iter().map(|item| item.range));
-                ranges.map(|range| self.text(range)).collect::<Vec<_>>().join(" ")
+                let ranges = modifiers
+                    .iter()
+                    .map(|modifier| modifier.range)
+                    .chain(items.iter().map(|item| item.range));
+                ranges
+                    .map(|range| self.text(range))
+                    .collect::<Vec<_>>()
+                    .join(" ")
             }
-            Argument::Expression { modifiers, expression } => {
-                let ranges = modifiers.iter().map(|modifier| modifier.range).chain([*expression]);
-                ranges.map(|range| self.text(range)).collect::<Vec<_>>().join(" ")
+            Argument::Expression {
+                modifiers,
+                expression,
+            } => {
+                let ranges = modifiers
+                    .iter()
+                    .map(|modifier| modifier.range)
+                    .chain([*expression]);
+                ranges
+                    .map(|range| self.text(range))
+                    .collect::<Vec<_>>()
+                    .join(" ")
             }
             Argument::Raw(range) => self.text(*range).to_string(),
             Argument::None => return None,
         };
         let mut behavior = None;
         let mut category = DefaultmapCategory::All;
-        for word in inside.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').filter(|word| !word.is_empty()) {
+        for word in inside
+            .split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+            .filter(|word| !word.is_empty())
+        {
             match word.to_ascii_lowercase().as_str() {
                 "alloc" | "storage" => behavior = Some(DefaultmapBehavior::Alloc),
                 "to" => behavior = Some(DefaultmapBehavior::To),
@@ -254,7 +314,11 @@ impl<'u> Builder<'u> {
                 "all" => category = DefaultmapCategory::All,
                 other => {
                     let text = other.to_string();
-                    self.report(Code::ClauseSyntax, clause.range, format!("`{text}` is neither a behaviour nor a category of `defaultmap`"));
+                    self.report(
+                        Code::ClauseSyntax,
+                        clause.range,
+                        format!("`{text}` is neither a behaviour nor a category of `defaultmap`"),
+                    );
                     return None;
                 }
             }
@@ -263,10 +327,18 @@ impl<'u> Builder<'u> {
     }
 
     /// Walks device code and records every name that comes from outside `statement`.
-    fn collect(&mut self, root: Node<'u>, statement: TextRange, construct: ConstructId, uses: &mut Uses) {
+    fn collect(
+        &mut self,
+        root: Node<'u>,
+        statement: TextRange,
+        construct: ConstructId,
+        uses: &mut Uses,
+    ) {
         let unit = self.unit;
-        let nodes: Vec<Node<'u>> =
-            root.descendants().filter(|node| statement.contains_range(node.range())).collect();
+        let nodes: Vec<Node<'u>> = root
+            .descendants()
+            .filter(|node| statement.contains_range(node.range()))
+            .collect();
         for node in nodes {
             match node.kind() {
                 Kind::Identifier => {
@@ -276,17 +348,28 @@ impl<'u> Builder<'u> {
                         written: self.is_written(node),
                         called: is_callee(node),
                     };
-                    if node.parent().is_some_and(|parent| parent.kind() == Kind::QualifiedIdentifier) {
+                    if node
+                        .parent()
+                        .is_some_and(|parent| parent.kind() == Kind::QualifiedIdentifier)
+                    {
                         self.use_qualified(name, statement, uses);
                     } else {
                         self.use_name(name, statement, construct, uses, 0);
                     }
                 }
                 Kind::TypeIdentifier => {
-                    let name = Name { text: node.text(), at: node.range(), written: false, called: false };
+                    let name = Name {
+                        text: node.text(),
+                        at: node.range(),
+                        written: false,
+                        called: false,
+                    };
                     self.use_name(name, statement, construct, uses, 0);
                 }
-                Kind::StructSpecifier | Kind::UnionSpecifier | Kind::ClassSpecifier | Kind::EnumSpecifier => {
+                Kind::StructSpecifier
+                | Kind::UnionSpecifier
+                | Kind::ClassSpecifier
+                | Kind::EnumSpecifier => {
                     if let Some(tag) = node.field(Field::Name)
                         && node.field(Field::Body).is_none()
                     {
@@ -295,16 +378,29 @@ impl<'u> Builder<'u> {
                     }
                 }
                 Kind::FieldIdentifier if is_callee(node) => {
-                    uses.calls.push(Call { name: node.text().into(), at: node.range() });
+                    uses.calls.push(Call {
+                        name: node.text().into(),
+                        at: node.range(),
+                    });
                 }
                 Kind::TemplateFunction => {
                     if let Some(name) = node.field(Field::Name) {
-                        uses.calls.push(Call { name: name.text().into(), at: name.range() });
+                        uses.calls.push(Call {
+                            name: name.text().into(),
+                            at: name.range(),
+                        });
                     }
                 }
                 Kind::This => {
                     uses.this_uses.push(node.range());
-                    uses.add(CapturedObject::This, Use { at: node.range(), written: true, explicit: false });
+                    uses.add(
+                        CapturedObject::This,
+                        Use {
+                            at: node.range(),
+                            written: true,
+                            explicit: false,
+                        },
+                    );
                 }
                 _ => {}
             }
@@ -326,9 +422,20 @@ impl<'u> Builder<'u> {
         }
     }
 
-    fn collect_text(&mut self, range: TextRange, statement: TextRange, construct: ConstructId, uses: &mut Uses) {
+    fn collect_text(
+        &mut self,
+        range: TextRange,
+        statement: TextRange,
+        construct: ConstructId,
+        uses: &mut Uses,
+    ) {
         for at in lex::identifiers(self.source, range).collect::<Vec<_>>() {
-            let name = Name { text: self.text(at), at, written: true, called: false };
+            let name = Name {
+                text: self.text(at),
+                at,
+                written: true,
+                called: false,
+            };
             self.use_name(name, statement, construct, uses, 0);
         }
     }
@@ -337,58 +444,120 @@ impl<'u> Builder<'u> {
     fn use_qualified(&mut self, name: Name<'_>, statement: TextRange, uses: &mut Uses) {
         let file = TextRange::empty(name.at.start());
         let root = self.scopes.root();
-        let found = self.scopes.scope(root).names.get(name.text).and_then(|symbols| symbols.last().copied());
+        let found = self
+            .scopes
+            .scope(root)
+            .names
+            .get(name.text)
+            .and_then(|symbols| symbols.last().copied());
         match found {
-            Some(symbol) if self.symbols[symbol].kind == SymbolKind::Global => self.use_global(symbol, uses),
-            _ if name.called => uses.calls.push(Call { name: name.text.into(), at: name.at }),
+            Some(symbol) if self.symbols[symbol].kind == SymbolKind::Global => {
+                self.use_global(symbol, uses)
+            }
+            _ if name.called => uses.calls.push(Call {
+                name: name.text.into(),
+                at: name.at,
+            }),
             _ => {}
         }
         let _ = (file, statement);
     }
 
-    fn use_tag(&mut self, tag: &str, at: TextRange, statement: TextRange, construct: ConstructId, uses: &mut Uses) {
+    fn use_tag(
+        &mut self,
+        tag: &str,
+        at: TextRange,
+        statement: TextRange,
+        construct: ConstructId,
+        uses: &mut Uses,
+    ) {
         if let Some(symbol) = self.scopes.resolve(&self.symbols, tag, at) {
             self.use_local_declaration(symbol, at, statement, construct, uses, 0);
         }
     }
 
-    fn use_name(&mut self, name: Name<'_>, statement: TextRange, construct: ConstructId, uses: &mut Uses, depth: u32) {
+    fn use_name(
+        &mut self,
+        name: Name<'_>,
+        statement: TextRange,
+        construct: ConstructId,
+        uses: &mut Uses,
+        depth: u32,
+    ) {
         if depth > 64 {
             return;
         }
-        if depth == 0 && self.unit.macros.lookup_at(name.text, name.at.start()).is_some() {
+        if depth == 0
+            && self
+                .unit
+                .macros
+                .lookup_at(name.text, name.at.start())
+                .is_some()
+        {
             for inner in self.unit.macros.names_used_by(name.text, name.at.start()) {
-                let inner = Name { text: &inner, at: name.at, written: true, called: true };
+                let inner = Name {
+                    text: &inner,
+                    at: name.at,
+                    written: true,
+                    called: true,
+                };
                 self.use_name(inner, statement, construct, uses, depth + 1);
             }
-            if self.scopes.resolve(&self.symbols, name.text, name.at).is_none() {
+            if self
+                .scopes
+                .resolve(&self.symbols, name.text, name.at)
+                .is_none()
+            {
                 return;
             }
         }
         let Some(symbol) = self.scopes.resolve(&self.symbols, name.text, name.at) else {
             if name.called {
-                uses.calls.push(Call { name: name.text.into(), at: name.at });
+                uses.calls.push(Call {
+                    name: name.text.into(),
+                    at: name.at,
+                });
             } else if let Some(symbol) = self.header_variable(name.text) {
-                let seen = Use { at: name.at, written: name.written, explicit: false };
+                let seen = Use {
+                    at: name.at,
+                    written: name.written,
+                    explicit: false,
+                };
                 uses.add(CapturedObject::Variable(symbol), seen);
             }
             return;
         };
-        let declared_inside =
-            self.symbols[symbol].declared_at.is_some_and(|declared| statement.contains_range(declared));
+        let declared_inside = self.symbols[symbol]
+            .declared_at
+            .is_some_and(|declared| statement.contains_range(declared));
         if declared_inside {
             return;
         }
         match self.symbols[symbol].kind {
-            SymbolKind::Function => uses.calls.push(Call { name: name.text.into(), at: name.at }),
-            SymbolKind::Global if self.global_storage(symbol).is_some() => self.use_global(symbol, uses),
+            SymbolKind::Function => uses.calls.push(Call {
+                name: name.text.into(),
+                at: name.at,
+            }),
+            SymbolKind::Global if self.global_storage(symbol).is_some() => {
+                self.use_global(symbol, uses)
+            }
             SymbolKind::Field => {
                 if depth == 0 {
                     uses.member_uses.push(name.at);
                 }
-                uses.add(CapturedObject::This, Use { at: name.at, written: true, explicit: false });
+                uses.add(
+                    CapturedObject::This,
+                    Use {
+                        at: name.at,
+                        written: true,
+                        explicit: false,
+                    },
+                );
             }
-            SymbolKind::Local if self.is_constant(symbol) && !uses.objects.contains_key(&CapturedObject::Variable(symbol)) => {
+            SymbolKind::Local
+                if self.is_constant(symbol)
+                    && !uses.objects.contains_key(&CapturedObject::Variable(symbol)) =>
+            {
                 self.use_local_declaration(symbol, name.at, statement, construct, uses, depth);
             }
             SymbolKind::Enumerator | SymbolKind::Type => {
@@ -396,7 +565,11 @@ impl<'u> Builder<'u> {
             }
             kind if kind.is_variable() => {
                 if !self.is_private_inside(symbol, name.at, construct) {
-                    let seen = Use { at: name.at, written: name.written, explicit: false };
+                    let seen = Use {
+                        at: name.at,
+                        written: name.written,
+                        explicit: false,
+                    };
                     uses.add(CapturedObject::Variable(symbol), seen);
                 }
             }
@@ -414,20 +587,30 @@ impl<'u> Builder<'u> {
         uses: &mut Uses,
         depth: u32,
     ) {
-        let Some(declaration) = self.symbols[symbol].declaration else { return };
-        let Some(function) = self.innermost_function(self.constructs[construct].range) else { return };
+        let Some(declaration) = self.symbols[symbol].declaration else {
+            return;
+        };
+        let Some(function) = self.innermost_function(self.constructs[construct].range) else {
+            return;
+        };
         let is_local = self.functions[function].body.contains_range(declaration);
         if !is_local || statement.contains_range(declaration) {
             return;
         }
-        if !uses.declarations.insert((declaration.start().into(), declaration.end().into())) {
+        if !uses
+            .declarations
+            .insert((declaration.start().into(), declaration.end().into()))
+        {
             return;
         }
         for at in lex::identifiers(self.source, declaration).collect::<Vec<_>>() {
             let text = self.text(at);
             if let Some(inner) = self.scopes.resolve(&self.symbols, text, at)
                 && inner != symbol
-                && matches!(self.symbols[inner].kind, SymbolKind::Type | SymbolKind::Enumerator | SymbolKind::Local)
+                && matches!(
+                    self.symbols[inner].kind,
+                    SymbolKind::Type | SymbolKind::Enumerator | SymbolKind::Local
+                )
             {
                 self.use_local_declaration(inner, at, statement, construct, uses, depth + 1);
             }
@@ -443,7 +626,14 @@ impl<'u> Builder<'u> {
                 if let Some(inner) = self.scopes.resolve(&self.symbols, &full, declaration)
                     && inner != symbol
                 {
-                    self.use_local_declaration(inner, declaration, statement, construct, uses, depth + 1);
+                    self.use_local_declaration(
+                        inner,
+                        declaration,
+                        statement,
+                        construct,
+                        uses,
+                        depth + 1,
+                    );
                 }
             }
         }
@@ -465,7 +655,10 @@ impl<'u> Builder<'u> {
         // A table of constants.
         let element = self.types.innermost_element(found.ty);
         let constant_table = self.types.get(element).is_const
-            && matches!(self.types.get(self.types.desugar(found.ty)).kind, TypeKind::Array { .. })
+            && matches!(
+                self.types.get(self.types.desugar(found.ty)).kind,
+                TypeKind::Array { .. }
+            )
             && found.initializer.is_some_and(|initializer| {
                 self.is_constant_text(initializer, found.declared_at.unwrap_or(initializer))
             });
@@ -477,7 +670,9 @@ impl<'u> Builder<'u> {
         let whole = self.constructs[region].range;
         self.constructs.iter().any(|(id, construct)| {
             let inside = whole.contains_range(construct.range)
-                && construct.statement.is_some_and(|statement| statement.contains_range(at));
+                && construct
+                    .statement
+                    .is_some_and(|statement| statement.contains_range(at));
             if !inside {
                 return false;
             }
@@ -502,7 +697,10 @@ impl<'u> Builder<'u> {
             match parent.kind() {
                 Kind::ParenthesizedExpression => {}
                 Kind::FieldExpression if parent.field(Field::Argument) == Some(current) => {
-                    if self.source[usize::from(current.range().end())..].trim_start().starts_with("->") {
+                    if self.source[usize::from(current.range().end())..]
+                        .trim_start()
+                        .starts_with("->")
+                    {
                         return false;
                     }
                 }
@@ -510,7 +708,9 @@ impl<'u> Builder<'u> {
                 Kind::AssignmentExpression => return parent.field(Field::Left) == Some(current),
                 Kind::UpdateExpression => return true,
                 Kind::PointerExpression => {
-                    return parent.field(Field::Operator).is_some_and(|operator| operator.text() == "&");
+                    return parent
+                        .field(Field::Operator)
+                        .is_some_and(|operator| operator.text() == "&");
                 }
                 Kind::ArgumentList | Kind::InitializerList => {
                     return self.unit.language == rex_syntax::source::Language::Cxx;
@@ -520,7 +720,9 @@ impl<'u> Builder<'u> {
                         .field(Field::Declarator)
                         .is_some_and(|declarator| declarator.kind() == Kind::ReferenceDeclarator);
                 }
-                Kind::CallExpression => return parent.field(Field::Function) == Some(current) && current != node,
+                Kind::CallExpression => {
+                    return parent.field(Field::Function) == Some(current) && current != node;
+                }
                 _ => return false,
             }
             current = parent;
@@ -569,8 +771,15 @@ impl<'u> Builder<'u> {
         let category = self.types.category(ty);
         let mine: Vec<&MapItem> = maps.iter().filter(|item| item.root == object).collect();
         if mine.iter().any(|item| item.kind == MapKind::IsDevicePtr) {
-            let is_array = matches!(self.types.get(self.types.object_type(ty)).kind, TypeKind::Array { .. });
-            return Some(if is_array { Transport::DeviceAddress } else { Transport::DevicePointer });
+            let is_array = matches!(
+                self.types.get(self.types.object_type(ty)).kind,
+                TypeKind::Array { .. }
+            );
+            return Some(if is_array {
+                Transport::DeviceAddress
+            } else {
+                Transport::DevicePointer
+            });
         }
         if mine.iter().any(|item| item.kind == MapKind::HasDeviceAddr) {
             return Some(Transport::DeviceAddress);
@@ -588,7 +797,9 @@ impl<'u> Builder<'u> {
                 _ => Some(Transport::Storage),
             };
         }
-        let CapturedObject::Variable(symbol) = object else { return None };
+        let CapturedObject::Variable(symbol) = object else {
+            return None;
+        };
         if let Some(transport) = self.listed_transport(symbol, category, construct) {
             return Some(transport);
         }
@@ -596,21 +807,34 @@ impl<'u> Builder<'u> {
     }
 
     /// What the data-sharing clauses of the region's own construct say.
-    fn listed_transport(&self, symbol: SymbolId, category: Category, construct: ConstructId) -> Option<Transport> {
+    fn listed_transport(
+        &self,
+        symbol: SymbolId,
+        category: Category,
+        construct: ConstructId,
+    ) -> Option<Transport> {
         let construct = &self.constructs[construct];
         // A clause of a nested directive that was merged applies inside the target region only.
         let target = self.unit.directives[construct.directives[0]].range;
         let mut result = None;
-        for sharing in construct.sharing.iter().filter(|sharing| sharing.symbol == symbol) {
+        for sharing in construct
+            .sharing
+            .iter()
+            .filter(|sharing| sharing.symbol == symbol)
+        {
             let on_target = target.contains_range(sharing.at);
             let found = match (&sharing.attribute, on_target) {
                 (SharingAttribute::Private, true) => Transport::Private,
                 (SharingAttribute::Firstprivate, true) => match category {
-                    Category::Scalar | Category::Pointer | Category::Dependent => Transport::Literal,
+                    Category::Scalar | Category::Pointer | Category::Dependent => {
+                        Transport::Literal
+                    }
                     _ => Transport::Copy,
                 },
                 (
-                    SharingAttribute::Reduction { .. } | SharingAttribute::Lastprivate | SharingAttribute::Linear(_),
+                    SharingAttribute::Reduction { .. }
+                    | SharingAttribute::Lastprivate
+                    | SharingAttribute::Linear(_),
                     true,
                 ) => match category {
                     Category::Pointer => Transport::Pointee,
@@ -633,7 +857,9 @@ impl<'u> Builder<'u> {
         defaultmaps: &[(DefaultmapCategory, DefaultmapBehavior)],
     ) -> Option<Transport> {
         let wanted = match category {
-            Category::Scalar | Category::WideScalar | Category::Dependent => DefaultmapCategory::Scalar,
+            Category::Scalar | Category::WideScalar | Category::Dependent => {
+                DefaultmapCategory::Scalar
+            }
             Category::Aggregate => DefaultmapCategory::Aggregate,
             Category::Pointer => DefaultmapCategory::Pointer,
             Category::Function | Category::Unknown => return None,
@@ -664,10 +890,15 @@ impl<'u> Builder<'u> {
             CapturedObject::This => SmolStr::new_static("this"),
         };
         let spelled = self.types.spell(ty);
-        let mut diagnostic =
-            Diagnostic::new(Code::UnknownType, self.at(at), format!("the type of `{name}` is not known"))
-                .with_note(format!("it is declared as `{spelled}`"))
-                .with_help(format!("declare `{name}` with a type that is written out in this file"));
+        let mut diagnostic = Diagnostic::new(
+            Code::UnknownType,
+            self.at(at),
+            format!("the type of `{name}` is not known"),
+        )
+        .with_note(format!("it is declared as `{spelled}`"))
+        .with_help(format!(
+            "declare `{name}` with a type that is written out in this file"
+        ));
         if let CapturedObject::Variable(symbol) = object
             && let Some(declared) = self.symbols[symbol].declared_at
         {
@@ -695,18 +926,32 @@ impl<'u> Builder<'u> {
             for name in names {
                 if name.kind() == Kind::FieldIdentifier {
                     if is_callee(name) {
-                        calls.push(Call { name: name.text().into(), at: name.range() });
+                        calls.push(Call {
+                            name: name.text().into(),
+                            at: name.range(),
+                        });
                     }
                     continue;
                 }
-                self.function_name_use(name.text(), name.range(), is_callee(name), body, &mut calls, &mut globals, 0);
+                self.function_name_use(
+                    name.text(),
+                    name.range(),
+                    is_callee(name),
+                    body,
+                    &mut calls,
+                    &mut globals,
+                    0,
+                );
             }
             self.functions[id].calls = calls;
             self.functions[id].globals = globals.into_iter().collect();
         }
     }
 
-    #[expect(clippy::too_many_arguments, reason = "one recursive step over a macro's names; a struct would only rename them")]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "one recursive step over a macro's names; a struct would only rename them"
+    )]
     fn function_name_use(
         &self,
         text: &str,
@@ -724,13 +969,19 @@ impl<'u> Builder<'u> {
         }
         match self.scopes.resolve(&self.symbols, text, at) {
             Some(symbol) => match self.symbols[symbol].kind {
-                SymbolKind::Function => calls.push(Call { name: text.into(), at }),
+                SymbolKind::Function => calls.push(Call {
+                    name: text.into(),
+                    at,
+                }),
                 SymbolKind::Global => {
                     globals.insert(symbol);
                 }
                 _ => {}
             },
-            None if called && depth == 0 => calls.push(Call { name: last_component(text).into(), at }),
+            None if called && depth == 0 => calls.push(Call {
+                name: last_component(text).into(),
+                at,
+            }),
             None => {}
         }
     }
@@ -749,8 +1000,15 @@ pub fn defaultmap_behavior(
     defaultmaps: &[(DefaultmapCategory, DefaultmapBehavior)],
     wanted: DefaultmapCategory,
 ) -> DefaultmapBehavior {
-    let find = |category| defaultmaps.iter().find(|(listed, _)| *listed == category).map(|(_, behavior)| *behavior);
-    find(wanted).or_else(|| find(DefaultmapCategory::All)).unwrap_or(DefaultmapBehavior::Default)
+    let find = |category| {
+        defaultmaps
+            .iter()
+            .find(|(listed, _)| *listed == category)
+            .map(|(_, behavior)| *behavior)
+    };
+    find(wanted)
+        .or_else(|| find(DefaultmapCategory::All))
+        .unwrap_or(DefaultmapBehavior::Default)
 }
 
 fn is_callee(node: Node<'_>) -> bool {
@@ -758,8 +1016,12 @@ fn is_callee(node: Node<'_>) -> bool {
     while let Some(parent) = current.parent() {
         match parent.kind() {
             Kind::CallExpression => return parent.field(Field::Function) == Some(current),
-            Kind::QualifiedIdentifier | Kind::TemplateFunction | Kind::TemplateMethod => current = parent,
-            Kind::FieldExpression if parent.field(Field::Field) == Some(current) => current = parent,
+            Kind::QualifiedIdentifier | Kind::TemplateFunction | Kind::TemplateMethod => {
+                current = parent
+            }
+            Kind::FieldExpression if parent.field(Field::Field) == Some(current) => {
+                current = parent
+            }
             _ => return false,
         }
     }
@@ -769,6 +1031,10 @@ fn is_callee(node: Node<'_>) -> bool {
 fn is_device_leaf(leaf: Leaf) -> bool {
     matches!(
         leaf,
-        Leaf::Target | Leaf::TargetData | Leaf::TargetEnterData | Leaf::TargetExitData | Leaf::TargetUpdate
+        Leaf::Target
+            | Leaf::TargetData
+            | Leaf::TargetEnterData
+            | Leaf::TargetExitData
+            | Leaf::TargetUpdate
     )
 }

@@ -2,8 +2,8 @@
 
 use rex_syntax::TextRange;
 use rex_syntax::cst::Node;
-use rex_syntax::kind::Kind;
 use rex_syntax::diag::{Code, Diagnostic};
+use rex_syntax::kind::Kind;
 use rex_syntax::lex;
 use rex_syntax::omp::clause::{Clause, ClauseName, Locator};
 use rex_syntax::omp::directive::{Association, Leaf};
@@ -23,7 +23,10 @@ impl<'u> Builder<'u> {
         for directive in &unit.directives {
             match directive.first() {
                 Some(Leaf::DeclareTarget) => {
-                    let lists = directive.clauses.iter().any(|clause| !clause.items().is_empty());
+                    let lists = directive
+                        .clauses
+                        .iter()
+                        .any(|clause| !clause.items().is_empty());
                     if let Some(argument) = directive.argument {
                         self.declare_target_names(argument, DeviceStorage::Enter);
                     } else if !lists {
@@ -43,7 +46,10 @@ impl<'u> Builder<'u> {
                 Some(Leaf::BeginDeclareTarget) => open.push(directive.range),
                 Some(Leaf::EndDeclareTarget) => {
                     if let Some(begin) = open.pop() {
-                        self.declare_target_range(TextRange::new(begin.end(), directive.range.start()));
+                        self.declare_target_range(TextRange::new(
+                            begin.end(),
+                            directive.range.start(),
+                        ));
                     }
                 }
                 Some(Leaf::DeclareReduction) => {
@@ -71,7 +77,9 @@ impl<'u> Builder<'u> {
         fn variables(items: &[crate::item::Item], range: TextRange, found: &mut Vec<SymbolId>) {
             for item in items {
                 match &item.kind {
-                    ItemKind::Variables(symbols) if range.contains_range(item.range) => found.extend(symbols),
+                    ItemKind::Variables(symbols) if range.contains_range(item.range) => {
+                        found.extend(symbols)
+                    }
                     ItemKind::Block { items, .. } => variables(items, range, found),
                     _ => {}
                 }
@@ -87,7 +95,9 @@ impl<'u> Builder<'u> {
     /// `name : type, type : combiner`
     fn read_declared_reduction(&mut self, argument: TextRange, initializer: Option<&Clause>) {
         let parts = split_top_level(self.text(argument), ':');
-        let [name, types, combiner] = parts.as_slice() else { return };
+        let [name, types, combiner] = parts.as_slice() else {
+            return;
+        };
         let place = |(start, end): (usize, usize)| sub_range(argument, start, end);
         let types_text = self.text(place(*types));
         let mut read = Vec::new();
@@ -110,7 +120,11 @@ impl<'u> Builder<'u> {
                     ReductionInitializer::Value(sub_range(whole, value, text.len()))
                 }
                 Some(rest) if rest.trim_start().starts_with(['(', '{']) => {
-                    ReductionInitializer::Value(sub_range(whole, lead + "omp_priv".len(), text.len()))
+                    ReductionInitializer::Value(sub_range(
+                        whole,
+                        lead + "omp_priv".len(),
+                        text.len(),
+                    ))
                 }
                 _ => ReductionInitializer::Call(whole),
             })
@@ -142,12 +156,17 @@ impl<'u> Builder<'u> {
         let mut merged = vec![false; unit.directives.len()];
         for first in 0..unit.directives.len() {
             let directive = &unit.directives[first];
-            if merged[first] || directive.leaves.is_empty() || directive.association() == Association::Declarative {
+            if merged[first]
+                || directive.leaves.is_empty()
+                || directive.association() == Association::Declarative
+            {
                 continue;
             }
             let mut directives = vec![first];
             let mut statement = unit.statement_of(first);
-            while let Some(next) = statement.and_then(|node| self.mergeable(*directives.last().unwrap_or(&first), node)) {
+            while let Some(next) = statement
+                .and_then(|node| self.mergeable(*directives.last().unwrap_or(&first), node))
+            {
                 merged[next] = true;
                 directives.push(next);
                 statement = unit.statement_of(next);
@@ -169,7 +188,9 @@ impl<'u> Builder<'u> {
     fn mergeable(&self, outer: usize, statement: Node<'u>) -> Option<usize> {
         let mut node = statement;
         while node.kind() == Kind::CompoundStatement {
-            let mut statements = node.children().filter(|child| child.kind() != Kind::Comment);
+            let mut statements = node
+                .children()
+                .filter(|child| child.kind() != Kind::Comment);
             node = statements.next()?;
             if statements.next().is_some() {
                 return None;
@@ -180,8 +201,10 @@ impl<'u> Builder<'u> {
         let after = self.unit.directives[inner].first()?;
         let joins = matches!(
             (before, after),
-            (Leaf::Target, Leaf::Teams | Leaf::Parallel | Leaf::Simd | Leaf::Loop)
-                | (Leaf::Teams, Leaf::Distribute | Leaf::Loop)
+            (
+                Leaf::Target,
+                Leaf::Teams | Leaf::Parallel | Leaf::Simd | Leaf::Loop
+            ) | (Leaf::Teams, Leaf::Distribute | Leaf::Loop)
                 | (Leaf::Parallel, Leaf::For | Leaf::Loop)
         );
         joins.then_some(inner)
@@ -189,13 +212,20 @@ impl<'u> Builder<'u> {
 
     fn add_construct(&mut self, directives: &[usize], statement: Option<Node<'u>>) {
         let unit = self.unit;
-        let Some(&first) = directives.first() else { return };
+        let Some(&first) = directives.first() else {
+            return;
+        };
         let pragma = unit.directives[first].range;
         let range = statement.map_or(pragma, |statement| pragma.cover(statement.range()));
-        let leaves: Vec<Leaf> =
-            directives.iter().flat_map(|idx| unit.directives[*idx].leaves.iter().copied()).collect();
+        let leaves: Vec<Leaf> = directives
+            .iter()
+            .flat_map(|idx| unit.directives[*idx].leaves.iter().copied())
+            .collect();
         let loop_associated = leaves.last().is_some_and(|leaf| {
-            matches!(leaf, Leaf::Distribute | Leaf::For | Leaf::Simd | Leaf::Loop | Leaf::Taskloop)
+            matches!(
+                leaf,
+                Leaf::Distribute | Leaf::For | Leaf::Simd | Leaf::Loop | Leaf::Taskloop
+            )
         });
         let mut sharing = Vec::new();
         let mut depth = 1usize;
@@ -206,9 +236,15 @@ impl<'u> Builder<'u> {
                     && let Some(expression) = clause.expression()
                 {
                     match self.constant_value(expression, 0) {
-                        Some(value) if value >= 1 => depth = depth.max(usize::try_from(value).unwrap_or(1)),
+                        Some(value) if value >= 1 => {
+                            depth = depth.max(usize::try_from(value).unwrap_or(1))
+                        }
                         _ => {
-                            self.report(Code::ClauseSyntax, expression, "`collapse` needs a positive constant");
+                            self.report(
+                                Code::ClauseSyntax,
+                                expression,
+                                "`collapse` needs a positive constant",
+                            );
                         }
                     }
                 }
@@ -250,14 +286,20 @@ impl<'u> Builder<'u> {
     fn enclosing_target(&self, range: TextRange) -> bool {
         self.constructs.iter().any(|(_, construct)| {
             construct.leaves.first() == Some(&Leaf::Target)
-                && construct.statement.is_some_and(|statement| statement.contains_range(range))
+                && construct
+                    .statement
+                    .is_some_and(|statement| statement.contains_range(range))
         })
     }
 
     fn innermost_construct(&self, range: TextRange) -> Option<ConstructId> {
         self.constructs
             .iter()
-            .filter(|(_, construct)| construct.statement.is_some_and(|statement| statement.contains_range(range)))
+            .filter(|(_, construct)| {
+                construct
+                    .statement
+                    .is_some_and(|statement| statement.contains_range(range))
+            })
             .min_by_key(|(_, construct)| construct.range.len())
             .map(|(id, _)| id)
     }
@@ -270,8 +312,13 @@ impl<'u> Builder<'u> {
             ClauseName::Shared => Box::new(|_| SharingAttribute::Shared),
             ClauseName::Linear => Box::new(|_| SharingAttribute::Linear(None)),
             ClauseName::Reduction | ClauseName::InReduction | ClauseName::TaskReduction => {
-                let Some(operation) = self.reduction_operation(clause) else { return };
-                Box::new(move |is_section| SharingAttribute::Reduction { operation: operation.clone(), is_section })
+                let Some(operation) = self.reduction_operation(clause) else {
+                    return;
+                };
+                Box::new(move |is_section| SharingAttribute::Reduction {
+                    operation: operation.clone(),
+                    is_section,
+                })
             }
             _ => return,
         };
@@ -282,13 +329,22 @@ impl<'u> Builder<'u> {
             };
             match self.scopes.resolve(&self.symbols, self.text(root), root) {
                 Some(symbol)
-                    if self.symbols[symbol].kind.is_variable() || self.symbols[symbol].kind == SymbolKind::Field =>
+                    if self.symbols[symbol].kind.is_variable()
+                        || self.symbols[symbol].kind == SymbolKind::Field =>
                 {
-                    sharing.push(DataSharing { symbol, attribute: make(is_section), at: item.range });
+                    sharing.push(DataSharing {
+                        symbol,
+                        attribute: make(is_section),
+                        at: item.range,
+                    });
                 }
                 _ => match self.header_variable(self.text(root)) {
                     Some(symbol) => {
-                        sharing.push(DataSharing { symbol, attribute: make(is_section), at: item.range });
+                        sharing.push(DataSharing {
+                            symbol,
+                            attribute: make(is_section),
+                            at: item.range,
+                        });
                     }
                     None => {
                         let name = self.text(item.range).to_string();
@@ -308,7 +364,12 @@ impl<'u> Builder<'u> {
             .modifiers()
             .iter()
             .map(|modifier| self.text(modifier.word))
-            .rfind(|word| !matches!(*word, "default" | "inscan" | "task" | "private" | "original"))?;
+            .rfind(|word| {
+                !matches!(
+                    *word,
+                    "default" | "inscan" | "task" | "private" | "original"
+                )
+            })?;
         Some(match word {
             "+" | "-" => ReductionOperation::Add,
             "*" => ReductionOperation::Multiply,
@@ -320,7 +381,11 @@ impl<'u> Builder<'u> {
             "&&" | "and" => ReductionOperation::LogicalAnd,
             "||" | "or" => ReductionOperation::LogicalOr,
             name => {
-                if !self.declared_reductions.iter().any(|declared| declared.name == name) {
+                if !self
+                    .declared_reductions
+                    .iter()
+                    .any(|declared| declared.name == name)
+                {
                     let text = name.to_string();
                     self.report(
                         Code::ReductionOperand,
@@ -360,6 +425,7 @@ pub(super) fn split_top_level(text: &str, separator: char) -> Vec<(usize, usize)
 }
 
 fn sub_range(whole: TextRange, start: usize, end: usize) -> TextRange {
-    let at = |offset: usize| whole.start() + rex_syntax::TextSize::try_from(offset).unwrap_or_default();
+    let at =
+        |offset: usize| whole.start() + rex_syntax::TextSize::try_from(offset).unwrap_or_default();
     TextRange::new(at(start), at(end).min(whole.end()))
 }

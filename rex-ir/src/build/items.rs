@@ -14,8 +14,11 @@ use crate::symbol::{SymbolId, SymbolKind};
 impl<'u> Builder<'u> {
     /// Classifies everything of file scope, preprocessor lines included.
     pub(super) fn read_items(&mut self) {
-        let functions: FxHashMap<TextRange, FunctionId> =
-            self.functions.iter().map(|(id, function)| (function.range, id)).collect();
+        let functions: FxHashMap<TextRange, FunctionId> = self
+            .functions
+            .iter()
+            .map(|(id, function)| (function.range, id))
+            .collect();
         let unit = self.unit;
         let root = unit.tree.root();
         let mut items = self.items_of(root, &functions);
@@ -24,7 +27,11 @@ impl<'u> Builder<'u> {
         self.items = items;
     }
 
-    fn items_of(&self, parent: Node<'u>, functions: &FxHashMap<TextRange, FunctionId>) -> Vec<Item> {
+    fn items_of(
+        &self,
+        parent: Node<'u>,
+        functions: &FxHashMap<TextRange, FunctionId>,
+    ) -> Vec<Item> {
         let mut items = Vec::new();
         for node in parent.children() {
             let range = node.range();
@@ -47,9 +54,14 @@ impl<'u> Builder<'u> {
                 | Kind::StaticAssertDeclaration
                 | Kind::TemplateInstantiation
                 | Kind::ConceptDefinition => ItemKind::Type,
-                Kind::NamespaceDefinition | Kind::LinkageSpecification => match node.field(Field::Body) {
+                Kind::NamespaceDefinition | Kind::LinkageSpecification => match node
+                    .field(Field::Body)
+                {
                     Some(body) if matches!(body.kind(), Kind::DeclarationList) => ItemKind::Block {
-                        open: TextRange::new(range.start(), body.range().start() + rex_syntax::TextSize::of('{')),
+                        open: TextRange::new(
+                            range.start(),
+                            body.range().start() + rex_syntax::TextSize::of('{'),
+                        ),
                         items: self.items_of(body, functions),
                     },
                     Some(body) => match functions.get(&body.range()) {
@@ -60,30 +72,48 @@ impl<'u> Builder<'u> {
                 },
                 _ => ItemKind::Other,
             };
-            items.push(Item { range: self.with_semicolon(range), kind });
+            items.push(Item {
+                range: self.with_semicolon(range),
+                kind,
+            });
         }
         items
     }
 
-    fn template_item(&self, node: Node<'u>, functions: &FxHashMap<TextRange, FunctionId>) -> ItemKind {
+    fn template_item(
+        &self,
+        node: Node<'u>,
+        functions: &FxHashMap<TextRange, FunctionId>,
+    ) -> ItemKind {
         if let Some(function) = functions.get(&node.range()) {
             return ItemKind::Function(*function);
         }
         let declares_function = node.children().any(|child| {
             child.kind() == Kind::Declaration
                 && child.fields(Field::Declarator).iter().any(|declarator| {
-                    declarator.descendants().any(|inner| inner.kind() == Kind::FunctionDeclarator)
+                    declarator
+                        .descendants()
+                        .any(|inner| inner.kind() == Kind::FunctionDeclarator)
                 })
         });
-        if declares_function { ItemKind::Prototype("".into()) } else { ItemKind::Type }
+        if declares_function {
+            ItemKind::Prototype("".into())
+        } else {
+            ItemKind::Type
+        }
     }
 
     fn declaration_item(&self, node: Node<'u>) -> ItemKind {
         let mut variables: Vec<SymbolId> = Vec::new();
         let mut prototype = None;
         for declarator in node.fields(Field::Declarator) {
-            let Some(name) = declared_name(declarator) else { continue };
-            let Some(symbol) = self.symbol_declared_at(name.range(), last_component(name.text())) else { continue };
+            let Some(name) = declared_name(declarator) else {
+                continue;
+            };
+            let Some(symbol) = self.symbol_declared_at(name.range(), last_component(name.text()))
+            else {
+                continue;
+            };
             match self.symbols[symbol].kind {
                 SymbolKind::Function => prototype = Some(self.symbols[symbol].name.clone()),
                 _ => variables.push(symbol),
@@ -98,7 +128,12 @@ impl<'u> Builder<'u> {
 
     fn symbol_declared_at(&self, range: TextRange, name: &str) -> Option<SymbolId> {
         let scope = self.scopes.scope(self.scopes.innermost(range));
-        scope.names.get(name)?.iter().copied().find(|id| self.symbols[*id].declared_at == Some(range))
+        scope
+            .names
+            .get(name)?
+            .iter()
+            .copied()
+            .find(|id| self.symbols[*id].declared_at == Some(range))
     }
 
     /// Class definitions end before their `;` in the tree.
@@ -107,7 +142,10 @@ impl<'u> Builder<'u> {
         let blanks = rest.len() - rest.trim_start_matches([' ', '\t']).len();
         if rest[blanks..].starts_with(';') && !self.text(range).ends_with(';') {
             let end = usize::from(range.end()) + blanks + 1;
-            TextRange::new(range.start(), rex_syntax::TextSize::try_from(end).unwrap_or(range.end()))
+            TextRange::new(
+                range.start(),
+                rex_syntax::TextSize::try_from(end).unwrap_or(range.end()),
+            )
         } else {
             range
         }
@@ -117,7 +155,11 @@ impl<'u> Builder<'u> {
         let inactive = &self.unit.inactive;
         rex_syntax::pragma::directives(self.source)
             .into_iter()
-            .filter(|directive| !inactive.iter().any(|arm| arm.contains_range(directive.range)))
+            .filter(|directive| {
+                !inactive
+                    .iter()
+                    .any(|arm| arm.contains_range(directive.range))
+            })
             .filter_map(|directive| {
                 let kind = match directive.name(self.source) {
                     "include" | "include_next" | "import" => ItemKind::Include,
@@ -125,14 +167,24 @@ impl<'u> Builder<'u> {
                     "pragma" if !self.is_omp_pragma(directive.range) => ItemKind::OtherDirective,
                     _ => return None,
                 };
-                Some(Item { range: directive.range, kind })
+                Some(Item {
+                    range: directive.range,
+                    kind,
+                })
             })
             .collect()
     }
 
     fn is_omp_pragma(&self, range: TextRange) -> bool {
-        self.unit.directives.iter().any(|directive| directive.range.intersect(range).is_some_and(|both| !both.is_empty()))
-            || self.text(range).split_whitespace().any(|word| word == "omp")
+        self.unit.directives.iter().any(|directive| {
+            directive
+                .range
+                .intersect(range)
+                .is_some_and(|both| !both.is_empty())
+        }) || self
+            .text(range)
+            .split_whitespace()
+            .any(|word| word == "omp")
     }
 }
 
@@ -150,7 +202,9 @@ fn nest_by_position(items: &mut Vec<Item>) {
                     continue;
                 }
                 // Macros defined inside a host function may be used by its regions: they stay visible.
-                ItemKind::Function(_) if matches!(item.kind, ItemKind::Macro | ItemKind::Include) => {
+                ItemKind::Function(_)
+                    if matches!(item.kind, ItemKind::Macro | ItemKind::Include) =>
+                {
                     sorted.push(item);
                     continue;
                 }

@@ -2,8 +2,8 @@
 
 use rex_syntax::TextRange;
 use rex_syntax::cst::Node;
-use rex_syntax::kind::{Field, Kind};
 use rex_syntax::diag::{Code, Diagnostic};
+use rex_syntax::kind::{Field, Kind};
 
 use super::Builder;
 use super::types::declared_name;
@@ -18,12 +18,21 @@ struct NotCanonical {
 
 impl<'u> Builder<'u> {
     /// Reads `depth` perfectly nested loops; reports the first thing that is not canonical.
-    pub(super) fn read_nest(&mut self, statement: Node<'u>, depth: usize, pragma: TextRange) -> Option<LoopNest> {
+    pub(super) fn read_nest(
+        &mut self,
+        statement: Node<'u>,
+        depth: usize,
+        pragma: TextRange,
+    ) -> Option<LoopNest> {
         let mut loops = Vec::new();
         let mut current = statement;
         loop {
             let Some(node) = self.only_loop(current) else {
-                let what = if loops.is_empty() { "must be followed by a `for` loop" } else { "needs more nested `for` loops" };
+                let what = if loops.is_empty() {
+                    "must be followed by a `for` loop"
+                } else {
+                    "needs more nested `for` loops"
+                };
                 let diagnostic = Diagnostic::new(
                     Code::NotCanonicalLoop,
                     self.at(first_line(self.source, current.range())),
@@ -47,7 +56,10 @@ impl<'u> Builder<'u> {
             }
             let body = node.field(Field::Body)?;
             if loops.len() == depth {
-                return Some(LoopNest { loops, body: body.range() });
+                return Some(LoopNest {
+                    loops,
+                    body: body.range(),
+                });
             }
             current = body;
         }
@@ -60,8 +72,9 @@ impl<'u> Builder<'u> {
             match current.kind() {
                 Kind::ForStatement => return Some(current),
                 Kind::CompoundStatement => {
-                    let mut statements =
-                        current.children().filter(|child| child.kind() != Kind::Comment);
+                    let mut statements = current
+                        .children()
+                        .filter(|child| child.kind() != Kind::Comment);
                     let first = statements.next()?;
                     if statements.next().is_some() {
                         return None;
@@ -88,28 +101,45 @@ impl<'u> Builder<'u> {
     fn canonical_loop(&mut self, node: Node<'u>) -> Result<CanonicalLoop, NotCanonical> {
         let err = |at: TextRange, why| NotCanonical { at, why };
         let header = first_line(self.source, node.range());
-        let initializer = node.field(Field::Initializer).ok_or(err(header, "it has no initialization"))?;
+        let initializer = node
+            .field(Field::Initializer)
+            .ok_or(err(header, "it has no initialization"))?;
         let (variable, lower, declares_variable) = match initializer.kind() {
             Kind::Declaration => {
                 let declarators = initializer.fields(Field::Declarator);
                 let [declarator] = declarators.as_slice() else {
-                    return Err(err(initializer.range(), "it declares more than one variable"));
+                    return Err(err(
+                        initializer.range(),
+                        "it declares more than one variable",
+                    ));
                 };
-                let name = declared_name(*declarator).ok_or(err(initializer.range(), "no variable is declared"))?;
+                let name = declared_name(*declarator)
+                    .ok_or(err(initializer.range(), "no variable is declared"))?;
                 let value = declarator
                     .field(Field::Value)
                     .ok_or(err(initializer.range(), "the variable has no first value"))?;
                 (name, value, true)
             }
-            Kind::AssignmentExpression if initializer.field(Field::Operator).is_some_and(|op| op.text() == "=") => {
-                let left = initializer.field(Field::Left).ok_or(err(initializer.range(), "not an assignment"))?;
-                let right = initializer.field(Field::Right).ok_or(err(initializer.range(), "not an assignment"))?;
+            Kind::AssignmentExpression
+                if initializer
+                    .field(Field::Operator)
+                    .is_some_and(|op| op.text() == "=") =>
+            {
+                let left = initializer
+                    .field(Field::Left)
+                    .ok_or(err(initializer.range(), "not an assignment"))?;
+                let right = initializer
+                    .field(Field::Right)
+                    .ok_or(err(initializer.range(), "not an assignment"))?;
                 (left, right, false)
             }
             _ => return Err(err(initializer.range(), "it must initialize one variable")),
         };
         if variable.kind() != Kind::Identifier {
-            return Err(err(variable.range(), "the iteration variable must be a plain variable"));
+            return Err(err(
+                variable.range(),
+                "the iteration variable must be a plain variable",
+            ));
         }
         let name = variable.text();
         let condition = node.condition().ok_or(err(header, "it has no test"))?;
@@ -117,15 +147,25 @@ impl<'u> Builder<'u> {
             condition.range(),
             "the test must compare the iteration variable with `<`, `<=`, `>`, `>=` or `!=`",
         ))?;
-        let update = node.field(Field::Update).ok_or(err(header, "it has no increment"))?;
+        let update = node
+            .field(Field::Update)
+            .ok_or(err(header, "it has no increment"))?;
         let step = step(update, name).ok_or(err(
             update.range(),
             "the increment must be `++`, `--`, `+= step`, `-= step`, `i = i + step` or `i = i - step`",
         ))?;
-        let symbol = self.scopes.resolve(&self.symbols, name, bound).ok_or(err(variable.range(), "the variable is not declared"))?;
+        let symbol = self
+            .scopes
+            .resolve(&self.symbols, name, bound)
+            .ok_or(err(variable.range(), "the variable is not declared"))?;
         let mut ty = self.types.object_type(self.symbols[symbol].ty);
-        if matches!(self.types.get(ty).kind, TypeKind::Named { meaning: Meaning::Auto, .. })
-            && let Some(found) = self.expression_type(lower, lower.range(), 0)
+        if matches!(
+            self.types.get(ty).kind,
+            TypeKind::Named {
+                meaning: Meaning::Auto,
+                ..
+            }
+        ) && let Some(found) = self.expression_type(lower, lower.range(), 0)
         {
             ty = found;
         } else {
@@ -150,7 +190,9 @@ impl<'u> Builder<'u> {
     fn test(&self, condition: Node<'u>, variable: &str) -> Option<(Relation, TextRange)> {
         let mut condition = condition;
         while condition.kind() == Kind::ParenthesizedExpression {
-            condition = condition.children().find(|child| child.kind() != Kind::Comment)?;
+            condition = condition
+                .children()
+                .find(|child| child.kind() != Kind::Comment)?;
         }
         if condition.kind() != Kind::BinaryExpression {
             return None;
@@ -181,7 +223,11 @@ impl<'u> Builder<'u> {
     }
 
     fn constant_text(&self, text: &str, at: TextRange, depth: u32) -> Option<i64> {
-        let text = text.trim().trim_start_matches('(').trim_end_matches(')').trim();
+        let text = text
+            .trim()
+            .trim_start_matches('(')
+            .trim_end_matches(')')
+            .trim();
         if depth > 16 {
             return None;
         }
@@ -205,7 +251,9 @@ fn is_name(node: Node<'_>, name: &str) -> bool {
 fn step(update: Node<'_>, variable: &str) -> Option<LoopStep> {
     let mut update = update;
     while update.kind() == Kind::ParenthesizedExpression {
-        update = update.children().find(|child| child.kind() != Kind::Comment)?;
+        update = update
+            .children()
+            .find(|child| child.kind() != Kind::Comment)?;
     }
     match update.kind() {
         Kind::UpdateExpression => {
@@ -245,5 +293,8 @@ fn step(update: Node<'_>, variable: &str) -> Option<LoopStep> {
 pub(super) fn first_line(source: &str, range: TextRange) -> TextRange {
     let text = &source[range];
     let length = text.find(['\n', '\r']).unwrap_or(text.len());
-    TextRange::at(range.start(), rex_syntax::TextSize::try_from(length).unwrap_or(range.len()))
+    TextRange::at(
+        range.start(),
+        rex_syntax::TextSize::try_from(length).unwrap_or(range.len()),
+    )
 }

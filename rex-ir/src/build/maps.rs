@@ -48,14 +48,19 @@ impl<'u> Builder<'u> {
                 "present" => modifiers |= MapModifiers::PRESENT,
                 "ompx_hold" => modifiers |= MapModifiers::HOLD,
                 "mapper" => {
-                    mapper = modifier.argument.map(|argument| SmolStr::from(self.text(argument).trim()));
+                    mapper = modifier
+                        .argument
+                        .map(|argument| SmolStr::from(self.text(argument).trim()));
                 }
                 _ => {
                     let text = self.text(modifier.range).to_string();
                     self.report(
                         Code::UnsupportedClause,
                         modifier.range,
-                        format!("the modifier `{text}` is not supported on `{}`", clause.name.spelling()),
+                        format!(
+                            "the modifier `{text}` is not supported on `{}`",
+                            clause.name.spelling()
+                        ),
                     );
                     return;
                 }
@@ -77,7 +82,15 @@ impl<'u> Builder<'u> {
                 }
             };
             if let Some((root, root_ty, steps)) = read {
-                items.push(MapItem { at: item.range, kind, modifiers, mapper: mapper.clone(), root, root_ty, steps });
+                items.push(MapItem {
+                    at: item.range,
+                    kind,
+                    modifiers,
+                    mapper: mapper.clone(),
+                    root,
+                    root_ty,
+                    steps,
+                });
             }
         }
     }
@@ -94,7 +107,11 @@ impl<'u> Builder<'u> {
         }
     }
 
-    fn read_path(&mut self, path: &Path, at: TextRange) -> Option<(CapturedObject, TypeId, Vec<PathStep>)> {
+    fn read_path(
+        &mut self,
+        path: &Path,
+        at: TextRange,
+    ) -> Option<(CapturedObject, TypeId, Vec<PathStep>)> {
         let name = self.text(path.root);
         let mut steps = Vec::new();
         let (root, root_ty, mut ty) = if name == "this" {
@@ -116,8 +133,16 @@ impl<'u> Builder<'u> {
                     let class = self.this_type(path.root)?;
                     let pointer = self.types.plain(TypeKind::Pointer(class));
                     let ty = self.symbols[id].ty;
-                    steps.push(PathStep { kind: StepKind::Deref, ty: class, follows_pointer: true });
-                    steps.push(PathStep { kind: StepKind::Member(name.into()), ty, follows_pointer: false });
+                    steps.push(PathStep {
+                        kind: StepKind::Deref,
+                        ty: class,
+                        follows_pointer: true,
+                    });
+                    steps.push(PathStep {
+                        kind: StepKind::Member(name.into()),
+                        ty,
+                        follows_pointer: false,
+                    });
                     (CapturedObject::This, pointer, ty)
                 }
                 _ => {
@@ -138,20 +163,37 @@ impl<'u> Builder<'u> {
         Some((root, root_ty, steps))
     }
 
-    fn read_step(&mut self, step: &Step, ty: TypeId, at: TextRange, steps: &mut Vec<PathStep>) -> Option<TypeId> {
-        let is_pointer = matches!(self.types.get(self.types.object_type(ty)).kind, TypeKind::Pointer(_));
+    fn read_step(
+        &mut self,
+        step: &Step,
+        ty: TypeId,
+        at: TextRange,
+        steps: &mut Vec<PathStep>,
+    ) -> Option<TypeId> {
+        let is_pointer = matches!(
+            self.types.get(self.types.object_type(ty)).kind,
+            TypeKind::Pointer(_)
+        );
         let element = self.types.element(ty);
         let (kind, next, follows_pointer) = match step {
             Step::Member(name) => {
                 let text = self.text(*name);
-                let found = self.member_type(ty, text).or_else(|| self.unknown_member(*name, ty))?;
+                let found = self
+                    .member_type(ty, text)
+                    .or_else(|| self.unknown_member(*name, ty))?;
                 (StepKind::Member(text.into()), found, false)
             }
             Step::Arrow(name) => {
                 let pointee = element.or_else(|| self.not_a_pointer(at, ty))?;
-                steps.push(PathStep { kind: StepKind::Deref, ty: pointee, follows_pointer: is_pointer });
+                steps.push(PathStep {
+                    kind: StepKind::Deref,
+                    ty: pointee,
+                    follows_pointer: is_pointer,
+                });
                 let text = self.text(*name);
-                let found = self.member_type(pointee, text).or_else(|| self.unknown_member(*name, pointee))?;
+                let found = self
+                    .member_type(pointee, text)
+                    .or_else(|| self.unknown_member(*name, pointee))?;
                 (StepKind::Member(text.into()), found, false)
             }
             Step::Deref => {
@@ -167,17 +209,26 @@ impl<'u> Builder<'u> {
                 (StepKind::Section(section.clone()), element, is_pointer)
             }
         };
-        steps.push(PathStep { kind, ty: next, follows_pointer });
+        steps.push(PathStep {
+            kind,
+            ty: next,
+            follows_pointer,
+        });
         Some(next)
     }
 
     fn unknown_member(&mut self, name: TextRange, class: TypeId) -> Option<TypeId> {
         let text = self.text(name).to_string();
         let class = self.types.spell(class);
-        let diagnostic =
-            Diagnostic::new(Code::UnknownType, self.at(name), format!("the type of member `{text}` is not known"))
-                .with_note(format!("no definition of `{class}` with this member is visible to rex"))
-                .with_help("map the member through a local pointer or reference whose type is written out");
+        let diagnostic = Diagnostic::new(
+            Code::UnknownType,
+            self.at(name),
+            format!("the type of member `{text}` is not known"),
+        )
+        .with_note(format!(
+            "no definition of `{class}` with this member is visible to rex"
+        ))
+        .with_help("map the member through a local pointer or reference whose type is written out");
         self.diagnostics.push(diagnostic);
         None
     }
@@ -188,7 +239,9 @@ impl<'u> Builder<'u> {
         let diagnostic = Diagnostic::new(
             Code::MapListItem,
             self.at(at),
-            format!("`{text}` takes an element of something that is neither an array nor a pointer"),
+            format!(
+                "`{text}` takes an element of something that is neither an array nor a pointer"
+            ),
         )
         .with_note(format!("its type is `{spelled}`"));
         self.diagnostics.push(diagnostic);
@@ -219,11 +272,18 @@ impl<'u> Builder<'u> {
         let nowhere = TextRange::empty(0.into());
         self.fragment_depth += 1;
         let mut found = None;
-        for node in tree.root().descendants().filter(|node| node.kind() == Kind::Declaration) {
+        for node in tree
+            .root()
+            .descendants()
+            .filter(|node| node.kind() == Kind::Declaration)
+        {
             let base = self.base_type(node, nowhere);
             for declarator in node.fields(Field::Declarator) {
                 let declared = self.declarator(declarator, base, nowhere);
-                if declared.name.is_some_and(|declared| declared.text() == name) {
+                if declared
+                    .name
+                    .is_some_and(|declared| declared.text() == name)
+                {
                     found = Some(declared.ty);
                 }
             }

@@ -51,6 +51,8 @@ pub fn build(sources: SourceMap, unit: Unit) -> (Program, Diagnostics) {
         data_constructs: built.data_constructs,
         declare_target: built.declare_target,
         declared_reductions: built.declared_reductions,
+        method_declarations: built.method_declarations,
+        external_device_functions: built.external_device_functions,
         kernels: Arena::new(),
         launches: Arena::new(),
         map_arrays: Arena::new(),
@@ -76,6 +78,8 @@ struct Builder<'u> {
     data_constructs: Arena<DataConstruct>,
     declare_target: indexmap::IndexMap<SymbolId, DeviceStorage>,
     declared_reductions: Vec<DeclaredReduction>,
+    method_declarations: Vec<TextRange>,
+    external_device_functions: Vec<SmolStr>,
     diagnostics: Diagnostics,
     /// Types of headers by name, `None` while being read or when there is none.
     header_types: FxHashMap<SmolStr, Option<TypeId>>,
@@ -99,6 +103,8 @@ struct Built {
     data_constructs: Arena<DataConstruct>,
     declare_target: indexmap::IndexMap<SymbolId, DeviceStorage>,
     declared_reductions: Vec<DeclaredReduction>,
+    method_declarations: Vec<TextRange>,
+    external_device_functions: Vec<SmolStr>,
     diagnostics: Diagnostics,
 }
 
@@ -119,6 +125,8 @@ impl<'u> Builder<'u> {
             data_constructs: Arena::new(),
             declare_target: indexmap::IndexMap::new(),
             declared_reductions: Vec::new(),
+            method_declarations: Vec::new(),
+            external_device_functions: Vec::new(),
             diagnostics: Diagnostics::new(),
             header_types: FxHashMap::default(),
             header_variables: FxHashMap::default(),
@@ -151,17 +159,24 @@ impl<'u> Builder<'u> {
             data_constructs: self.data_constructs,
             declare_target: self.declare_target,
             declared_reductions: self.declared_reductions,
+            method_declarations: self.method_declarations,
+            external_device_functions: self.external_device_functions,
             diagnostics: self.diagnostics,
         }
     }
 
     fn text(&self, range: TextRange) -> &'u str {
         let source: &'u str = self.source;
-        source.get(usize::from(range.start())..usize::from(range.end())).unwrap_or("")
+        source
+            .get(usize::from(range.start())..usize::from(range.end()))
+            .unwrap_or("")
     }
 
     fn at(&self, range: TextRange) -> FileRange {
-        FileRange { file: self.unit.file, range }
+        FileRange {
+            file: self.unit.file,
+            range,
+        }
     }
 
     fn report(&mut self, code: Code, range: TextRange, headline: impl Into<String>) -> &mut Self {

@@ -33,7 +33,11 @@ impl<'u> Builder<'u> {
     /// Declares every name of the unit and finds its functions.
     pub(super) fn read_scopes(&mut self) {
         let unit = self.unit;
-        let mut stack = vec![Visit { node: unit.tree.root(), scope: self.scopes.root(), context: Context::default() }];
+        let mut stack = vec![Visit {
+            node: unit.tree.root(),
+            scope: self.scopes.root(),
+            context: Context::default(),
+        }];
         while let Some(visit) = stack.pop() {
             self.visit(visit, &mut stack);
         }
@@ -42,13 +46,20 @@ impl<'u> Builder<'u> {
     }
 
     fn visit(&mut self, visit: Visit<'u>, stack: &mut Vec<Visit<'u>>) {
-        let Visit { node, mut scope, mut context } = visit;
+        let Visit {
+            node,
+            mut scope,
+            mut context,
+        } = visit;
         match node.kind() {
             Kind::FunctionDefinition => return self.visit_function(node, scope, context, stack),
             Kind::LambdaExpression => {
                 scope = self.scopes.open(scope, node.range());
                 let function = context.function;
-                context = Context { function, ..context };
+                context = Context {
+                    function,
+                    ..context
+                };
             }
             Kind::CompoundStatement
             | Kind::ForStatement
@@ -70,10 +81,25 @@ impl<'u> Builder<'u> {
                         self.declare_template_parameters(child, inner);
                     } else {
                         self.declare_templated(child, scope);
-                        stack.push(Visit { node: child, scope: inner, context: context.clone() });
+                        stack.push(Visit {
+                            node: child,
+                            scope: inner,
+                            context: context.clone(),
+                        });
                     }
                 }
                 return;
+            }
+            Kind::FieldDeclaration
+                if node.fields(Field::Declarator).iter().any(|declarator| {
+                    declarator.descendants().any(|inner| inner.kind() == Kind::FunctionDeclarator)
+                }) =>
+            {
+                self.method_declarations.push(node.range());
+            }
+            Kind::Declaration if context.class.is_some() && context.function.is_none() => {
+                // A constructor or destructor without body.
+                self.method_declarations.push(node.range());
             }
             Kind::Declaration => self.declare_variables(node, scope, &context),
             Kind::ParameterDeclaration | Kind::OptionalParameterDeclaration => {
@@ -98,16 +124,32 @@ impl<'u> Builder<'u> {
             children.retain(|child| Some(*child) != node.field(Field::Declarator));
         }
         children.reverse();
-        stack.extend(children.into_iter().map(|node| Visit { node, scope, context: context.clone() }));
+        stack.extend(children.into_iter().map(|node| Visit {
+            node,
+            scope,
+            context: context.clone(),
+        }));
     }
 
-    fn visit_function(&mut self, node: Node<'u>, scope: ScopeId, context: Context, stack: &mut Vec<Visit<'u>>) {
-        let Some(declarator) = node.field(Field::Declarator) else { return };
-        let Some(name) = declared_name(declarator) else { return };
+    fn visit_function(
+        &mut self,
+        node: Node<'u>,
+        scope: ScopeId,
+        context: Context,
+        stack: &mut Vec<Visit<'u>>,
+    ) {
+        let Some(declarator) = node.field(Field::Declarator) else {
+            return;
+        };
+        let Some(name) = declared_name(declarator) else {
+            return;
+        };
         let unqualified: SmolStr = last_component(name.text()).into();
         let class = context.class.clone().or_else(|| {
             let text = name.text();
-            let qualifier = text.strip_suffix(unqualified.as_str())?.strip_suffix("::")?;
+            let qualifier = text
+                .strip_suffix(unqualified.as_str())?
+                .strip_suffix("::")?;
             let class = last_component(qualifier);
             let class = class.split('<').next().unwrap_or(class).trim();
             self.scopes
@@ -123,11 +165,22 @@ impl<'u> Builder<'u> {
             TypeKind::Function { returns, .. } => returns,
             _ => declared.ty,
         };
-        let body = node.field(Field::Body).filter(|body| body.kind() == Kind::CompoundStatement);
-        self.declare(scope, name, SymbolKind::Function, returns, None, Some(node.range()));
+        let body = node
+            .field(Field::Body)
+            .filter(|body| body.kind() == Kind::CompoundStatement);
+        self.declare(
+            scope,
+            name,
+            SymbolKind::Function,
+            returns,
+            None,
+            Some(node.range()),
+        );
         let Some(body) = body else { return };
         let is_main = unqualified == "main" && class.is_none() && context.function.is_none();
-        let range = context.template.map_or(node.range(), |template| template.cover(node.range()));
+        let range = context
+            .template
+            .map_or(node.range(), |template| template.cover(node.range()));
         let function = self.functions.alloc(Function {
             name: unqualified,
             range,
@@ -141,14 +194,31 @@ impl<'u> Builder<'u> {
             globals: Vec::new(),
             statics: Vec::new(),
         });
-        let context = Context { function: Some(function), class, template: None, in_template: context.in_template };
+        let context = Context {
+            function: Some(function),
+            class,
+            template: None,
+            in_template: context.in_template,
+        };
         let mut children: Vec<Node<'u>> = node.children().collect();
         children.reverse();
-        stack.extend(children.into_iter().map(|node| Visit { node, scope: inner, context: context.clone() }));
+        stack.extend(children.into_iter().map(|node| Visit {
+            node,
+            scope: inner,
+            context: context.clone(),
+        }));
     }
 
-    fn visit_class(&mut self, node: Node<'u>, scope: ScopeId, context: Context, stack: &mut Vec<Visit<'u>>) {
-        let Some(body) = node.field(Field::Body) else { return };
+    fn visit_class(
+        &mut self,
+        node: Node<'u>,
+        scope: ScopeId,
+        context: Context,
+        stack: &mut Vec<Visit<'u>>,
+    ) {
+        let Some(body) = node.field(Field::Body) else {
+            return;
+        };
         let ty = self.record_type(node, node.range());
         let name = node.field(Field::Name);
         if let Some(name) = name {
@@ -158,7 +228,11 @@ impl<'u> Builder<'u> {
         if let Some(record) = self.types.record(ty) {
             let fields = self.types.records[record].fields.clone();
             for field in fields {
-                let kind = if field.is_static { SymbolKind::StaticField } else { SymbolKind::Field };
+                let kind = if field.is_static {
+                    SymbolKind::StaticField
+                } else {
+                    SymbolKind::Field
+                };
                 let symbol = self.symbols.alloc(Symbol {
                     name: field.name.clone(),
                     kind,
@@ -171,10 +245,18 @@ impl<'u> Builder<'u> {
             }
         }
         let class = name.map(|name| SmolStr::from(last_component(name.text())));
-        let context = Context { class, template: None, ..context };
+        let context = Context {
+            class,
+            template: None,
+            ..context
+        };
         let mut children: Vec<Node<'u>> = body.children().collect();
         children.reverse();
-        stack.extend(children.into_iter().map(|node| Visit { node, scope: inner, context: context.clone() }));
+        stack.extend(children.into_iter().map(|node| Visit {
+            node,
+            scope: inner,
+            context: context.clone(),
+        }));
     }
 
     fn declare_variables(&mut self, node: Node<'u>, scope: ScopeId, context: &Context) {
@@ -182,7 +264,9 @@ impl<'u> Builder<'u> {
         let is_static = has_storage(node, "static") || has_storage(node, "thread_local");
         for declarator in node.fields(Field::Declarator) {
             if declarator.kind() == Kind::StructuredBindingDeclarator
-                || declarator.field(Field::Declarator).is_some_and(|inner| inner.kind() == Kind::StructuredBindingDeclarator)
+                || declarator
+                    .field(Field::Declarator)
+                    .is_some_and(|inner| inner.kind() == Kind::StructuredBindingDeclarator)
             {
                 self.declare_bindings(declarator, scope, node.range());
                 continue;
@@ -193,7 +277,9 @@ impl<'u> Builder<'u> {
             let is_function = declared.parameters.is_some()
                 && matches!(self.types.get(declared.ty).kind, TypeKind::Function { .. });
             let kind = match (is_function, context.function) {
-                (true, Some(_)) if self.looks_like_constructor_call(declared.parameters, node.range()) => {
+                (true, Some(_))
+                    if self.looks_like_constructor_call(declared.parameters, node.range()) =>
+                {
                     SymbolKind::Local
                 }
                 (true, _) => SymbolKind::Function,
@@ -203,7 +289,9 @@ impl<'u> Builder<'u> {
                 (false, Some(_)) => SymbolKind::Local,
             };
             let ty = match (kind, self.types.get(declared.ty).kind.clone()) {
-                (SymbolKind::Function | SymbolKind::Local, TypeKind::Function { returns, .. }) => returns,
+                (SymbolKind::Function | SymbolKind::Local, TypeKind::Function { returns, .. }) => {
+                    returns
+                }
                 _ => self.deduced(declared.ty, initializer, node.range()),
             };
             let ty = self.completed_by_initializer(ty, initializer);
@@ -240,35 +328,65 @@ impl<'u> Builder<'u> {
 
     fn declare_bindings(&mut self, declarator: Node<'u>, scope: ScopeId, declaration: TextRange) {
         let unknown = self.types.named("auto", Meaning::Auto);
-        let names: Vec<Node<'u>> =
-            declarator.descendants().filter(|inner| inner.kind() == Kind::Identifier).collect();
+        let names: Vec<Node<'u>> = declarator
+            .descendants()
+            .filter(|inner| inner.kind() == Kind::Identifier)
+            .collect();
         for name in names {
-            self.declare(scope, name, SymbolKind::Local, unknown, None, Some(declaration));
+            self.declare(
+                scope,
+                name,
+                SymbolKind::Local,
+                unknown,
+                None,
+                Some(declaration),
+            );
         }
     }
 
     /// `int a[] = {1, 2}` and `char s[] = "ab"` get their extent from the initializer.
     fn completed_by_initializer(&mut self, ty: TypeId, initializer: Option<Node<'u>>) -> TypeId {
-        let Type { kind: TypeKind::Array { element, extent: crate::ty::Extent::Unknown }, .. } = *self.types.get(ty)
+        let Type {
+            kind:
+                TypeKind::Array {
+                    element,
+                    extent: crate::ty::Extent::Unknown,
+                },
+            ..
+        } = *self.types.get(ty)
         else {
             return ty;
         };
-        let Some(initializer) = initializer else { return ty };
+        let Some(initializer) = initializer else {
+            return ty;
+        };
         let extent = match initializer.kind() {
             Kind::InitializerList => {
-                let designated = initializer.children().any(|item| item.kind() == Kind::InitializerPair);
-                let count = initializer.children().filter(|item| item.kind() != Kind::Comment).count();
+                let designated = initializer
+                    .children()
+                    .any(|item| item.kind() == Kind::InitializerPair);
+                let count = initializer
+                    .children()
+                    .filter(|item| item.kind() != Kind::Comment)
+                    .count();
                 if designated { return ty } else { count }
             }
-            Kind::StringLiteral if !initializer.text().contains('\\') => initializer.text().len() - 1,
+            Kind::StringLiteral if !initializer.text().contains('\\') => {
+                initializer.text().len() - 1
+            }
             _ => return ty,
         };
-        self.types.plain(TypeKind::Array { element, extent: crate::ty::Extent::Constant(format_smolstr!("{extent}")) })
+        self.types.plain(TypeKind::Array {
+            element,
+            extent: crate::ty::Extent::Constant(format_smolstr!("{extent}")),
+        })
     }
 
     fn declare_parameter(&mut self, node: Node<'u>, scope: ScopeId) {
         let base = self.base_type(node, node.range());
-        let Some(declarator) = node.field(Field::Declarator) else { return };
+        let Some(declarator) = node.field(Field::Declarator) else {
+            return;
+        };
         let declared = self.declarator(declarator, base, node.range());
         let Some(name) = declared.name else { return };
         let ty = match self.types.get(declared.ty).kind.clone() {
@@ -276,23 +394,44 @@ impl<'u> Builder<'u> {
             TypeKind::Function { .. } => self.types.plain(TypeKind::Pointer(declared.ty)),
             _ => declared.ty,
         };
-        self.declare(scope, name, SymbolKind::Parameter, ty, None, Some(node.range()));
+        self.declare(
+            scope,
+            name,
+            SymbolKind::Parameter,
+            ty,
+            None,
+            Some(node.range()),
+        );
     }
 
     fn declare_range_variable(&mut self, node: Node<'u>, scope: ScopeId) {
         let base = self.base_type(node, node.range());
-        let Some(declarator) = node.field(Field::Declarator) else { return };
+        let Some(declarator) = node.field(Field::Declarator) else {
+            return;
+        };
         let declared = self.declarator(declarator, base, node.range());
         if let Some(name) = declared.name {
-            self.declare(scope, name, SymbolKind::Local, declared.ty, None, Some(node.range()));
+            self.declare(
+                scope,
+                name,
+                SymbolKind::Local,
+                declared.ty,
+                None,
+                Some(node.range()),
+            );
         }
     }
 
     fn declare_typedef(&mut self, node: Node<'u>, scope: ScopeId) {
         let base = self.base_type(node, node.range());
         let untagged = node.field(Field::Type).is_some_and(|ty| {
-            matches!(ty.kind(), Kind::StructSpecifier | Kind::UnionSpecifier | Kind::ClassSpecifier | Kind::EnumSpecifier)
-                && ty.field(Field::Name).is_none()
+            matches!(
+                ty.kind(),
+                Kind::StructSpecifier
+                    | Kind::UnionSpecifier
+                    | Kind::ClassSpecifier
+                    | Kind::EnumSpecifier
+            ) && ty.field(Field::Name).is_none()
         });
         for declarator in node.fields(Field::Declarator) {
             let declared = self.declarator(declarator, base, node.range());
@@ -319,14 +458,23 @@ impl<'u> Builder<'u> {
         if let Some(name) = node.field(Field::Name) {
             self.declare_tag(scope, node, name, ty);
         }
-        let Some(body) = node.field(Field::Body) else { return };
+        let Some(body) = node.field(Field::Body) else {
+            return;
+        };
         let declaration = enclosing_declaration(node).range();
         for enumerator in body.children() {
             if enumerator.kind() == Kind::Enumerator
                 && let Some(name) = enumerator.field(Field::Name)
             {
                 let value = enumerator.field(Field::Value).map(|value| value.range());
-                self.declare(scope, name, SymbolKind::Enumerator, ty, value, Some(declaration));
+                self.declare(
+                    scope,
+                    name,
+                    SymbolKind::Enumerator,
+                    ty,
+                    value,
+                    Some(declaration),
+                );
             }
         }
     }
@@ -339,7 +487,9 @@ impl<'u> Builder<'u> {
                 | Kind::VariadicTypeParameterDeclaration
                 | Kind::TemplateTemplateParameterDeclaration => {
                     let name = parameter.field(Field::Name).or_else(|| {
-                        parameter.children().find(|child| child.kind() == Kind::TypeIdentifier)
+                        parameter
+                            .children()
+                            .find(|child| child.kind() == Kind::TypeIdentifier)
                     });
                     if let Some(name) = name {
                         let ty = self.types.named(name.text(), Meaning::Dependent);
@@ -374,7 +524,14 @@ impl<'u> Builder<'u> {
             && let Some(name) = node.field(Field::Declarator).and_then(declared_name)
         {
             let dependent = self.types.named("auto", Meaning::Auto);
-            self.declare(scope, name, SymbolKind::Function, dependent, None, Some(node.range()));
+            self.declare(
+                scope,
+                name,
+                SymbolKind::Function,
+                dependent,
+                None,
+                Some(node.range()),
+            );
         }
     }
 
@@ -394,13 +551,21 @@ impl<'u> Builder<'u> {
             initializer: None,
             declaration: Some(declaration),
         });
-        self.scopes.declare(scope, format_smolstr!("{keyword} {}", name.text()), symbol);
+        self.scopes
+            .declare(scope, format_smolstr!("{keyword} {}", name.text()), symbol);
         if self.unit.language == rex_syntax::source::Language::Cxx {
-            self.scopes.declare(scope, last_component(name.text()).into(), symbol);
+            self.scopes
+                .declare(scope, last_component(name.text()).into(), symbol);
         }
     }
 
-    fn declare_type(&mut self, scope: ScopeId, name: Node<'u>, ty: TypeId, declaration: Option<TextRange>) {
+    fn declare_type(
+        &mut self,
+        scope: ScopeId,
+        name: Node<'u>,
+        ty: TypeId,
+        declaration: Option<TextRange>,
+    ) {
         self.declare(scope, name, SymbolKind::Type, ty, None, declaration);
     }
 
@@ -431,7 +596,10 @@ impl<'u> Builder<'u> {
 fn enclosing_declaration(specifier: Node<'_>) -> Node<'_> {
     match specifier.parent() {
         Some(parent)
-            if matches!(parent.kind(), Kind::Declaration | Kind::TypeDefinition | Kind::FieldDeclaration) =>
+            if matches!(
+                parent.kind(),
+                Kind::Declaration | Kind::TypeDefinition | Kind::FieldDeclaration
+            ) =>
         {
             parent
         }

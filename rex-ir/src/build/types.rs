@@ -19,23 +19,125 @@ pub(super) struct Declared<'t> {
 
 /// Typedef names that are the same on every LP64 system, known without headers.
 const WELL_KNOWN: &[(&str, Meaning)] = &[
-    ("size_t", Meaning::Integer { bits: 64, signed: false }),
-    ("ssize_t", Meaning::Integer { bits: 64, signed: true }),
-    ("ptrdiff_t", Meaning::Integer { bits: 64, signed: true }),
-    ("int8_t", Meaning::Integer { bits: 8, signed: true }),
-    ("int16_t", Meaning::Integer { bits: 16, signed: true }),
-    ("int32_t", Meaning::Integer { bits: 32, signed: true }),
-    ("int64_t", Meaning::Integer { bits: 64, signed: true }),
-    ("uint8_t", Meaning::Integer { bits: 8, signed: false }),
-    ("uint16_t", Meaning::Integer { bits: 16, signed: false }),
-    ("uint32_t", Meaning::Integer { bits: 32, signed: false }),
-    ("uint64_t", Meaning::Integer { bits: 64, signed: false }),
-    ("intptr_t", Meaning::Integer { bits: 64, signed: true }),
-    ("uintptr_t", Meaning::Integer { bits: 64, signed: false }),
-    ("wchar_t", Meaning::Integer { bits: 32, signed: true }),
-    ("char8_t", Meaning::Integer { bits: 8, signed: false }),
-    ("char16_t", Meaning::Integer { bits: 16, signed: false }),
-    ("char32_t", Meaning::Integer { bits: 32, signed: false }),
+    (
+        "size_t",
+        Meaning::Integer {
+            bits: 64,
+            signed: false,
+        },
+    ),
+    (
+        "ssize_t",
+        Meaning::Integer {
+            bits: 64,
+            signed: true,
+        },
+    ),
+    (
+        "ptrdiff_t",
+        Meaning::Integer {
+            bits: 64,
+            signed: true,
+        },
+    ),
+    (
+        "int8_t",
+        Meaning::Integer {
+            bits: 8,
+            signed: true,
+        },
+    ),
+    (
+        "int16_t",
+        Meaning::Integer {
+            bits: 16,
+            signed: true,
+        },
+    ),
+    (
+        "int32_t",
+        Meaning::Integer {
+            bits: 32,
+            signed: true,
+        },
+    ),
+    (
+        "int64_t",
+        Meaning::Integer {
+            bits: 64,
+            signed: true,
+        },
+    ),
+    (
+        "uint8_t",
+        Meaning::Integer {
+            bits: 8,
+            signed: false,
+        },
+    ),
+    (
+        "uint16_t",
+        Meaning::Integer {
+            bits: 16,
+            signed: false,
+        },
+    ),
+    (
+        "uint32_t",
+        Meaning::Integer {
+            bits: 32,
+            signed: false,
+        },
+    ),
+    (
+        "uint64_t",
+        Meaning::Integer {
+            bits: 64,
+            signed: false,
+        },
+    ),
+    (
+        "intptr_t",
+        Meaning::Integer {
+            bits: 64,
+            signed: true,
+        },
+    ),
+    (
+        "uintptr_t",
+        Meaning::Integer {
+            bits: 64,
+            signed: false,
+        },
+    ),
+    (
+        "wchar_t",
+        Meaning::Integer {
+            bits: 32,
+            signed: true,
+        },
+    ),
+    (
+        "char8_t",
+        Meaning::Integer {
+            bits: 8,
+            signed: false,
+        },
+    ),
+    (
+        "char16_t",
+        Meaning::Integer {
+            bits: 16,
+            signed: false,
+        },
+    ),
+    (
+        "char32_t",
+        Meaning::Integer {
+            bits: 32,
+            signed: false,
+        },
+    ),
     ("bool", Meaning::Bool),
     ("_Bool", Meaning::Bool),
     ("_Float16", Meaning::Float { bits: 16 }),
@@ -51,7 +153,13 @@ impl Builder<'_> {
         let ty = match declaration.field(Field::Type) {
             Some(specifier) => self.specifier_type(specifier, at),
             // K&R: `static n;`, or a constructor.
-            None => self.types.named("int", Meaning::Integer { bits: 32, signed: true }),
+            None => self.types.named(
+                "int",
+                Meaning::Integer {
+                    bits: 32,
+                    signed: true,
+                },
+            ),
         };
         self.qualify(ty, qualifiers)
     }
@@ -74,18 +182,29 @@ impl Builder<'_> {
                 let meaning = arithmetic_meaning(&text);
                 self.types.named(text, meaning)
             }
-            Kind::StructSpecifier | Kind::UnionSpecifier | Kind::ClassSpecifier => self.record_type(node, at),
+            Kind::StructSpecifier | Kind::UnionSpecifier | Kind::ClassSpecifier => {
+                self.record_type(node, at)
+            }
             Kind::EnumSpecifier => {
                 let spelling = self.tag_spelling(node, "enum");
                 self.types.named(spelling, Meaning::Enum)
             }
-            Kind::TypeIdentifier | Kind::QualifiedIdentifier | Kind::Identifier => self.named_type(&text, at),
+            Kind::TypeIdentifier | Kind::QualifiedIdentifier | Kind::Identifier => {
+                self.named_type(&text, at)
+            }
             Kind::TemplateType => {
-                let name = node.field(Field::Name).map_or("", |name| name.text()).to_string();
+                let name = node
+                    .field(Field::Name)
+                    .map_or("", |name| name.text())
+                    .to_string();
                 let meaning = if self.depends_on_template(node, at) {
                     Meaning::Dependent
                 } else {
-                    match self.scopes.resolve(&self.symbols, &name, at).map(|id| self.symbols[id].ty) {
+                    match self
+                        .scopes
+                        .resolve(&self.symbols, &name, at)
+                        .map(|id| self.symbols[id].ty)
+                    {
                         Some(ty) => match self.types.record(ty) {
                             Some(record) => Meaning::Record(Some(record)),
                             None => Meaning::Record(None),
@@ -105,13 +224,19 @@ impl Builder<'_> {
     fn depends_on_template(&self, node: Node<'_>, at: TextRange) -> bool {
         node.descendants().any(|inner| {
             matches!(inner.kind(), Kind::TypeIdentifier | Kind::Identifier)
-                && self.scopes.resolve(&self.symbols, inner.text(), at).is_some_and(|id| {
-                    self.symbols[id].kind == SymbolKind::TemplateValue
-                        || matches!(
-                            self.types.get(self.symbols[id].ty).kind,
-                            TypeKind::Named { meaning: Meaning::Dependent, .. }
-                        )
-                })
+                && self
+                    .scopes
+                    .resolve(&self.symbols, inner.text(), at)
+                    .is_some_and(|id| {
+                        self.symbols[id].kind == SymbolKind::TemplateValue
+                            || matches!(
+                                self.types.get(self.symbols[id].ty).kind,
+                                TypeKind::Named {
+                                    meaning: Meaning::Dependent,
+                                    ..
+                                }
+                            )
+                    })
         })
     }
 
@@ -144,7 +269,8 @@ impl Builder<'_> {
         match target.kind {
             TypeKind::Named { spelling, .. } if spelling == name => ty,
             TypeKind::Named {
-                meaning: meaning @ (Meaning::Record(_) | Meaning::Enum | Meaning::Dependent), ..
+                meaning: meaning @ (Meaning::Record(_) | Meaning::Enum | Meaning::Dependent),
+                ..
             } if !target.is_const && !target.is_volatile => self.types.named(name, meaning),
             _ => self.types.named(name, Meaning::Alias(ty)),
         }
@@ -175,16 +301,30 @@ impl Builder<'_> {
                     let base = self.base_type(node, nowhere);
                     for declarator in node.fields(Field::Declarator) {
                         let declared = self.declarator(declarator, base, nowhere);
-                        if declared.name.is_some_and(|declared| declared.text() == name) {
+                        if declared
+                            .name
+                            .is_some_and(|declared| declared.text() == name)
+                        {
                             found = Some(declared.ty);
                         }
                     }
                 }
-                Kind::AliasDeclaration if node.field(Field::Name).is_some_and(|alias| alias.text() == name) => {
-                    found = node.field(Field::Type).map(|ty| self.descriptor_type(ty, nowhere));
+                Kind::AliasDeclaration
+                    if node
+                        .field(Field::Name)
+                        .is_some_and(|alias| alias.text() == name) =>
+                {
+                    found = node
+                        .field(Field::Type)
+                        .map(|ty| self.descriptor_type(ty, nowhere));
                 }
-                Kind::StructSpecifier | Kind::UnionSpecifier | Kind::ClassSpecifier | Kind::EnumSpecifier
-                    if node.field(Field::Name).is_some_and(|tag| tag.text() == name) =>
+                Kind::StructSpecifier
+                | Kind::UnionSpecifier
+                | Kind::ClassSpecifier
+                | Kind::EnumSpecifier
+                    if node
+                        .field(Field::Name)
+                        .is_some_and(|tag| tag.text() == name) =>
                 {
                     found = Some(self.specifier_type(node, nowhere));
                 }
@@ -231,7 +371,13 @@ impl Builder<'_> {
     }
 
     /// Reads a class body once; later calls for the same text give the same record.
-    fn record_of(&mut self, node: Node<'_>, body: Node<'_>, name: &str, at: TextRange) -> ty::RecordId {
+    fn record_of(
+        &mut self,
+        node: Node<'_>,
+        body: Node<'_>,
+        name: &str,
+        at: TextRange,
+    ) -> ty::RecordId {
         let key = node.range();
         if self.fragment_depth == 0
             && let Some(record) = self.records_by_range.get(&key)
@@ -253,7 +399,14 @@ impl Builder<'_> {
                 bases.extend(
                     child
                         .children()
-                        .filter(|base| matches!(base.kind(), Kind::TypeIdentifier | Kind::QualifiedIdentifier | Kind::TemplateType))
+                        .filter(|base| {
+                            matches!(
+                                base.kind(),
+                                Kind::TypeIdentifier
+                                    | Kind::QualifiedIdentifier
+                                    | Kind::TemplateType
+                            )
+                        })
                         .map(|base| SmolStr::from(base.text())),
                 );
             }
@@ -307,22 +460,35 @@ impl Builder<'_> {
         for declarator in declarators {
             let declared = self.declarator(declarator, base, at);
             let Some(name) = declared.name else { continue };
-            if declared.parameters.is_some() && matches!(self.types.get(declared.ty).kind, TypeKind::Function { .. }) {
+            if declared.parameters.is_some()
+                && matches!(self.types.get(declared.ty).kind, TypeKind::Function { .. })
+            {
                 methods.push(name.text().into());
             } else {
-                fields.push(ty::Field { name: name.text().into(), ty: declared.ty, is_static });
+                fields.push(ty::Field {
+                    name: name.text().into(),
+                    ty: declared.ty,
+                    is_static,
+                });
             }
         }
     }
 
     /// Applies a declarator to a base type.
-    pub(super) fn declarator<'t>(&mut self, node: Node<'t>, base: TypeId, at: TextRange) -> Declared<'t> {
+    pub(super) fn declarator<'t>(
+        &mut self,
+        node: Node<'t>,
+        base: TypeId,
+        at: TextRange,
+    ) -> Declared<'t> {
         let mut ty = base;
         let mut current = node;
         let mut parameters = None;
         loop {
             let next = match current.kind() {
-                Kind::PointerDeclarator | Kind::AbstractPointerDeclarator | Kind::PointerTypeDeclarator => {
+                Kind::PointerDeclarator
+                | Kind::AbstractPointerDeclarator
+                | Kind::PointerTypeDeclarator => {
                     let qualifiers = Qualifiers::of(current);
                     ty = self.types.intern(Type {
                         is_const: qualifiers.is_const,
@@ -340,19 +506,28 @@ impl Builder<'_> {
                         Some(size) => self.extent(size, at),
                         None => Extent::Unknown,
                     };
-                    ty = self.types.plain(TypeKind::Array { element: ty, extent });
+                    ty = self.types.plain(TypeKind::Array {
+                        element: ty,
+                        extent,
+                    });
                     current.field(Field::Declarator)
                 }
                 Kind::FunctionDeclarator | Kind::AbstractFunctionDeclarator => {
                     let list = current.field(Field::Parameters);
                     let text = list.map_or("()".into(), |list| squeeze(list.text()));
-                    ty = self.types.plain(TypeKind::Function { returns: ty, parameters: text });
+                    ty = self.types.plain(TypeKind::Function {
+                        returns: ty,
+                        parameters: text,
+                    });
                     parameters = list;
                     current.field(Field::Declarator)
                 }
                 Kind::ParenthesizedDeclarator | Kind::AttributedDeclarator => {
                     current.children().find(|child| {
-                        !matches!(child.kind(), Kind::MsCallModifier | Kind::AttributeDeclaration | Kind::Comment)
+                        !matches!(
+                            child.kind(),
+                            Kind::MsCallModifier | Kind::AttributeDeclaration | Kind::Comment
+                        )
                     })
                 }
                 Kind::InitDeclarator => current.field(Field::Declarator),
@@ -362,12 +537,30 @@ impl Builder<'_> {
                 | Kind::QualifiedIdentifier
                 | Kind::OperatorName
                 | Kind::DestructorName
-                | Kind::TemplateFunction => return Declared { name: Some(current), ty, parameters },
-                _ => return Declared { name: None, ty, parameters },
+                | Kind::TemplateFunction => {
+                    return Declared {
+                        name: Some(current),
+                        ty,
+                        parameters,
+                    };
+                }
+                _ => {
+                    return Declared {
+                        name: None,
+                        ty,
+                        parameters,
+                    };
+                }
             };
             match next {
                 Some(next) => current = next,
-                None => return Declared { name: None, ty, parameters },
+                None => {
+                    return Declared {
+                        name: None,
+                        ty,
+                        parameters,
+                    };
+                }
             }
         }
     }
@@ -385,28 +578,41 @@ impl Builder<'_> {
     fn extent(&mut self, size: Node<'_>, at: TextRange) -> Extent {
         let text = squeeze(size.text());
         let whole = size.text();
-        let names: Vec<&str> = lex::identifiers(whole, TextRange::up_to(rex_syntax::TextSize::of(whole)))
-            .map(|range| &whole[range])
-            .collect();
+        let names: Vec<&str> =
+            lex::identifiers(whole, TextRange::up_to(rex_syntax::TextSize::of(whole)))
+                .map(|range| &whole[range])
+                .collect();
         let runtime = names.iter().any(|name| {
-            self.scopes.resolve(&self.symbols, name, at).is_some_and(|id| {
-                self.symbols[id].kind.is_variable() && !self.is_constant(id)
-            })
+            self.scopes
+                .resolve(&self.symbols, name, at)
+                .is_some_and(|id| self.symbols[id].kind.is_variable() && !self.is_constant(id))
         });
-        if runtime { Extent::Runtime(text) } else { Extent::Constant(text) }
+        if runtime {
+            Extent::Runtime(text)
+        } else {
+            Extent::Constant(text)
+        }
     }
 
     /// Whether a variable is a constant that can be copied to where it is used: const, arithmetic, initialized by constants.
     pub(super) fn is_constant(&self, id: crate::symbol::SymbolId) -> bool {
         let symbol: &Symbol = &self.symbols[id];
         let ty = self.types.get(symbol.ty);
-        let constant = ty.is_const || symbol.declaration.is_some_and(|declaration| {
-            self.text(declaration).trim_start().starts_with("constexpr")
-                || self.text(declaration).trim_start().starts_with("static constexpr")
-        });
+        let constant = ty.is_const
+            || symbol.declaration.is_some_and(|declaration| {
+                self.text(declaration).trim_start().starts_with("constexpr")
+                    || self
+                        .text(declaration)
+                        .trim_start()
+                        .starts_with("static constexpr")
+            });
         let scalar = matches!(self.types.category(symbol.ty), ty::Category::Scalar);
-        let Some(initializer) = symbol.initializer else { return false };
-        constant && scalar && self.is_constant_text(initializer, symbol.declared_at.unwrap_or(initializer))
+        let Some(initializer) = symbol.initializer else {
+            return false;
+        };
+        constant
+            && scalar
+            && self.is_constant_text(initializer, symbol.declared_at.unwrap_or(initializer))
     }
 
     /// Whether an expression names nothing but constants.
@@ -417,20 +623,31 @@ impl Builder<'_> {
             match self.scopes.resolve(&self.symbols, text, at) {
                 Some(id) => match self.symbols[id].kind {
                     SymbolKind::Enumerator | SymbolKind::Type => true,
-                    kind if kind.is_variable() => self.symbols[id].declared_at != Some(at) && self.is_constant(id),
+                    kind if kind.is_variable() => {
+                        self.symbols[id].declared_at != Some(at) && self.is_constant(id)
+                    }
                     _ => false,
                 },
                 None => {
                     text == "sizeof"
                         || is_keyword(text)
-                        || self.unit.macros.lookup_at(text, range.start()).is_some_and(|definition| {
-                            definition.parameters.is_none()
-                                && self.unit.macros.names_used_by(text, range.start()).iter().all(|inner| {
-                                    self.scopes.resolve(&self.symbols, inner, at).is_none_or(|id| {
-                                        self.symbols[id].kind == SymbolKind::Enumerator
-                                    })
-                                })
-                        })
+                        || self.unit.macros.lookup_at(text, range.start()).is_some_and(
+                            |definition| {
+                                definition.parameters.is_none()
+                                    && self
+                                        .unit
+                                        .macros
+                                        .names_used_by(text, range.start())
+                                        .iter()
+                                        .all(|inner| {
+                                            self.scopes
+                                                .resolve(&self.symbols, inner, at)
+                                                .is_none_or(|id| {
+                                                    self.symbols[id].kind == SymbolKind::Enumerator
+                                                })
+                                        })
+                            },
+                        )
                 }
             }
         })
@@ -474,7 +691,9 @@ pub(super) fn declared_name(node: Node<'_>) -> Option<Node<'_>> {
             | Kind::OperatorCast
             | Kind::TemplateFunction => return Some(current),
             Kind::ReferenceDeclarator => current.children().last()?,
-            Kind::ParenthesizedDeclarator | Kind::AttributedDeclarator => current.children().next()?,
+            Kind::ParenthesizedDeclarator | Kind::AttributedDeclarator => {
+                current.children().next()?
+            }
             _ => current.field(Field::Declarator)?,
         };
     }
@@ -501,13 +720,21 @@ fn arithmetic_meaning(text: &str) -> Meaning {
     if let Some((_, meaning)) = WELL_KNOWN.iter().find(|(known, _)| *known == text) {
         return meaning.clone();
     }
-    let count = |word: &str| text.split_whitespace().filter(|other| *other == word).count();
+    let count = |word: &str| {
+        text.split_whitespace()
+            .filter(|other| *other == word)
+            .count()
+    };
     let longs = count("long");
     if count("_Complex") > 0 || count("__complex__") > 0 {
         return Meaning::WideArithmetic;
     }
     if count("double") > 0 {
-        return if longs > 0 { Meaning::WideArithmetic } else { Meaning::Float { bits: 64 } };
+        return if longs > 0 {
+            Meaning::WideArithmetic
+        } else {
+            Meaning::Float { bits: 64 }
+        };
     }
     if count("float") > 0 {
         return Meaning::Float { bits: 32 };
@@ -529,7 +756,25 @@ fn arithmetic_meaning(text: &str) -> Meaning {
 fn is_keyword(text: &str) -> bool {
     matches!(
         text,
-        "int" | "long" | "short" | "char" | "unsigned" | "signed" | "float" | "double" | "bool" | "true" | "false" | "const" | "static"
-            | "constexpr" | "struct" | "enum" | "static_cast" | "_Bool" | "NULL" | "nullptr"
+        "int"
+            | "long"
+            | "short"
+            | "char"
+            | "unsigned"
+            | "signed"
+            | "float"
+            | "double"
+            | "bool"
+            | "true"
+            | "false"
+            | "const"
+            | "static"
+            | "constexpr"
+            | "struct"
+            | "enum"
+            | "static_cast"
+            | "_Bool"
+            | "NULL"
+            | "nullptr"
     )
 }

@@ -22,11 +22,18 @@ pub(super) fn plan(planner: &mut Planner<'_>, id: ConstructId) -> Option<Plan> {
         AtomicPlan {
             form: AtomicForm::Read,
             location: text(location),
-            captured: Some(AtomicCapture { into: text(into), after: false }),
+            captured: Some(AtomicCapture {
+                into: text(into),
+                after: false,
+            }),
         }
     } else if has(ClauseName::Write) {
         let (location, value) = assignment(*statements.first()?, "=")?;
-        AtomicPlan { form: AtomicForm::Write(text(value)), location: text(location), captured: None }
+        AtomicPlan {
+            form: AtomicForm::Write(text(value)),
+            location: text(location),
+            captured: None,
+        }
     } else if has(ClauseName::Capture) {
         capture(&statements)?
     } else {
@@ -48,14 +55,18 @@ fn same(a: Node<'_>, b: Node<'_>) -> bool {
 fn statements(node: Node<'_>) -> Vec<Node<'_>> {
     fn inner(statement: Node<'_>) -> Node<'_> {
         match statement.kind() {
-            Kind::ExpressionStatement => {
-                statement.children().find(|child| child.kind() != Kind::Comment).unwrap_or(statement)
-            }
+            Kind::ExpressionStatement => statement
+                .children()
+                .find(|child| child.kind() != Kind::Comment)
+                .unwrap_or(statement),
             _ => statement,
         }
     }
     if node.kind() == Kind::CompoundStatement {
-        node.children().filter(|child| child.kind() != Kind::Comment).map(inner).collect()
+        node.children()
+            .filter(|child| child.kind() != Kind::Comment)
+            .map(inner)
+            .collect()
     } else {
         vec![inner(node)]
     }
@@ -73,7 +84,8 @@ fn unparenthesized(mut node: Node<'_>) -> Node<'_> {
 
 fn assignment<'t>(node: Node<'t>, operator: &str) -> Option<(Node<'t>, Node<'t>)> {
     let node = unparenthesized(node);
-    if node.kind() != Kind::AssignmentExpression || node.field(Field::Operator)?.text() != operator {
+    if node.kind() != Kind::AssignmentExpression || node.field(Field::Operator)?.text() != operator
+    {
         return None;
     }
     Some((node.field(Field::Left)?, node.field(Field::Right)?))
@@ -90,7 +102,11 @@ fn update(node: Node<'_>) -> Option<AtomicPlan> {
             };
             let location = node.field(Field::Argument)?;
             Some(AtomicPlan {
-                form: AtomicForm::Update { operator: operator.into(), operand: None, reversed: false },
+                form: AtomicForm::Update {
+                    operator: operator.into(),
+                    operand: None,
+                    reversed: false,
+                },
                 location: text(location),
                 captured: None,
             })
@@ -102,7 +118,11 @@ fn update(node: Node<'_>) -> Option<AtomicPlan> {
             if operator != "=" {
                 let operator: SmolStr = operator.trim_end_matches('=').into();
                 return Some(AtomicPlan {
-                    form: AtomicForm::Update { operator, operand: Some(text(right)), reversed: false },
+                    form: AtomicForm::Update {
+                        operator,
+                        operand: Some(text(right)),
+                        reversed: false,
+                    },
                     location: text(location),
                     captured: None,
                 });
@@ -118,7 +138,11 @@ fn update(node: Node<'_>) -> Option<AtomicPlan> {
                         (false, false) => return leftmost_update(location, right),
                     };
                     Some(AtomicPlan {
-                        form: AtomicForm::Update { operator, operand: Some(text(operand)), reversed },
+                        form: AtomicForm::Update {
+                            operator,
+                            operand: Some(text(operand)),
+                            reversed,
+                        },
                         location: text(location),
                         captured: None,
                     })
@@ -180,7 +204,10 @@ fn conditional_update(location: Node<'_>, right: Node<'_>) -> Option<AtomicPlan>
     if !same(then, location) || condition.kind() != Kind::BinaryExpression {
         return None;
     }
-    let (a, b) = (condition.field(Field::Left)?, condition.field(Field::Right)?);
+    let (a, b) = (
+        condition.field(Field::Left)?,
+        condition.field(Field::Right)?,
+    );
     let less = match condition.field(Field::Operator)?.text() {
         "<" | "<=" => true,
         ">" | ">=" => false,
@@ -194,7 +221,10 @@ fn conditional_update(location: Node<'_>, right: Node<'_>) -> Option<AtomicPlan>
         return None;
     };
     Some(AtomicPlan {
-        form: AtomicForm::MinMax { keeps_smaller, operand: text(otherwise) },
+        form: AtomicForm::MinMax {
+            keeps_smaller,
+            operand: text(otherwise),
+        },
         location: text(location),
         captured: None,
     })
@@ -206,11 +236,20 @@ fn compare_update(location: Node<'_>, condition: Node<'_>, value: Node<'_>) -> O
     if condition.kind() != Kind::BinaryExpression {
         return None;
     }
-    let (a, b) = (condition.field(Field::Left)?, condition.field(Field::Right)?);
+    let (a, b) = (
+        condition.field(Field::Left)?,
+        condition.field(Field::Right)?,
+    );
     let operator = condition.field(Field::Operator)?.text();
     let form = match operator {
-        "==" if same(a, location) => AtomicForm::CompareExchange { expected: text(b), desired: text(value) },
-        "==" if same(b, location) => AtomicForm::CompareExchange { expected: text(a), desired: text(value) },
+        "==" if same(a, location) => AtomicForm::CompareExchange {
+            expected: text(b),
+            desired: text(value),
+        },
+        "==" if same(b, location) => AtomicForm::CompareExchange {
+            expected: text(a),
+            desired: text(value),
+        },
         "<" | ">" => {
             // Stores `value` when value < x (minimum) or value > x (maximum).
             let value_is_less = if same(a, value) && same(b, location) {
@@ -220,11 +259,18 @@ fn compare_update(location: Node<'_>, condition: Node<'_>, value: Node<'_>) -> O
             } else {
                 return None;
             };
-            AtomicForm::MinMax { keeps_smaller: value_is_less, operand: text(value) }
+            AtomicForm::MinMax {
+                keeps_smaller: value_is_less,
+                operand: text(value),
+            }
         }
         _ => return None,
     };
-    Some(AtomicPlan { form, location: text(location), captured: None })
+    Some(AtomicPlan {
+        form,
+        location: text(location),
+        captured: None,
+    })
 }
 
 /// `v = x++`, `v = x op= e`, `{ v = x; update }`, `{ update; v = x; }`, `{ v = x; x = e; }`.
@@ -235,8 +281,13 @@ fn capture(statements: &[Node<'_>]) -> Option<AtomicPlan> {
             let right = unparenthesized(right);
             let mut plan = update(right)?;
             let postfix = right.kind() == Kind::UpdateExpression
-                && right.field(Field::Argument).is_some_and(|argument| argument.range().start() == right.range().start());
-            plan.captured = Some(AtomicCapture { into: text(into), after: !postfix });
+                && right
+                    .field(Field::Argument)
+                    .is_some_and(|argument| argument.range().start() == right.range().start());
+            plan.captured = Some(AtomicCapture {
+                into: text(into),
+                after: !postfix,
+            });
             Some(plan)
         }
         [first, second] => {
@@ -244,12 +295,18 @@ fn capture(statements: &[Node<'_>]) -> Option<AtomicPlan> {
                 && let Some(mut plan) = update_or_write(*second)
                 && same_text(second, &plan, location)
             {
-                plan.captured = Some(AtomicCapture { into: text(into), after: false });
+                plan.captured = Some(AtomicCapture {
+                    into: text(into),
+                    after: false,
+                });
                 return Some(plan);
             }
             let (into, _) = assignment(*second, "=")?;
             let mut plan = update(*first)?;
-            plan.captured = Some(AtomicCapture { into: text(into), after: true });
+            plan.captured = Some(AtomicCapture {
+                into: text(into),
+                after: true,
+            });
             Some(plan)
         }
         _ => None,
@@ -259,7 +316,11 @@ fn capture(statements: &[Node<'_>]) -> Option<AtomicPlan> {
 fn update_or_write(node: Node<'_>) -> Option<AtomicPlan> {
     update(node).or_else(|| {
         let (location, value) = assignment(node, "=")?;
-        Some(AtomicPlan { form: AtomicForm::Write(text(value)), location: text(location), captured: None })
+        Some(AtomicPlan {
+            form: AtomicForm::Write(text(value)),
+            location: text(location),
+            captured: None,
+        })
     })
 }
 

@@ -14,14 +14,19 @@ use super::Shape;
 /// The launch of a region; its kernel is filled in by the caller.
 pub(super) fn launch(program: &Program, region: RegionId, shape: Shape) -> Launch {
     let construct = &program.constructs[program.regions[region].construct];
-    let expression = |name| clause(program, construct, name).and_then(Clause::expression).map(Expr::Source);
+    let expression = |name| {
+        clause(program, construct, name)
+            .and_then(Clause::expression)
+            .map(Expr::Source)
+    };
     let teams = match expression(ClauseName::NumTeams) {
         Some(teams) => Some(teams),
         None if construct.has(Leaf::Teams) => None,
         None => Some(Expr::Int(1)),
     };
     let limit = expression(ClauseName::ThreadLimit);
-    let asked = expression(ClauseName::NumThreads).or_else(|| inner_num_threads(program, region, shape));
+    let asked =
+        expression(ClauseName::NumThreads).or_else(|| inner_num_threads(program, region, shape));
     let mut threads = match (asked, limit) {
         (Some(asked), Some(limit)) => Some(Expr::Conditional(
             Box::new(asked.clone().binary(BinaryOp::Less, limit.clone())),
@@ -54,17 +59,26 @@ pub(super) fn launch(program: &Program, region: RegionId, shape: Shape) -> Launc
 }
 
 fn clause<'p>(program: &'p Program, construct: &Construct, name: ClauseName) -> Option<&'p Clause> {
-    construct.directives.iter().find_map(|idx| program.unit.directives[*idx].clause(name))
+    construct
+        .directives
+        .iter()
+        .find_map(|idx| program.unit.directives[*idx].clause(name))
 }
 
 /// The `if` clause that applies to one of the combined constructs: with its name, or without any.
 pub(super) fn if_clause(program: &Program, construct: &Construct, leaf: &str) -> Option<TextRange> {
     for idx in &construct.directives {
         let directive = &program.unit.directives[*idx];
-        let combines = directive.leaves.iter().any(|combined| combined.spelling() == leaf);
+        let combines = directive
+            .leaves
+            .iter()
+            .any(|combined| combined.spelling() == leaf);
         for clause in directive.clauses_named(ClauseName::If) {
-            let words: Vec<&str> =
-                clause.modifiers().iter().map(|modifier| program.text(modifier.range).trim()).collect();
+            let words: Vec<&str> = clause
+                .modifiers()
+                .iter()
+                .map(|modifier| program.text(modifier.range).trim())
+                .collect();
             if words.contains(&leaf) || (words.is_empty() && combines && leaf == "target") {
                 return clause.expression();
             }
@@ -85,13 +99,16 @@ fn inner_num_threads(program: &Program, region: RegionId, shape: Shape) -> Optio
         if !statement.contains_range(inner.range) || !inner.has(Leaf::Parallel) {
             continue;
         }
-        let expression = clause(program, inner, ClauseName::NumThreads).and_then(Clause::expression)?;
+        let expression =
+            clause(program, inner, ClauseName::NumThreads).and_then(Clause::expression)?;
         let visible = lex::identifiers(program.source(), expression).all(|name| {
             program
                 .scopes
                 .resolve(&program.symbols, program.text(name), name)
                 .is_none_or(|symbol| {
-                    program.symbols[symbol].declared_at.is_none_or(|declared| !statement.contains_range(declared))
+                    program.symbols[symbol]
+                        .declared_at
+                        .is_none_or(|declared| !statement.contains_range(declared))
                 })
         });
         if !visible {
@@ -121,10 +138,15 @@ fn trips(program: &Program, construct: &Construct, shape: Shape) -> Option<Expr>
     let nest = &program.nests[construct.nest?];
     let mut product: Option<Expr> = None;
     for canonical in &nest.loops {
-        let inner_names: Vec<&str> = nest.loops.iter().map(|canonical| canonical.variable.as_str()).collect();
+        let inner_names: Vec<&str> = nest
+            .loops
+            .iter()
+            .map(|canonical| canonical.variable.as_str())
+            .collect();
         let simple = [canonical.lower, canonical.bound].into_iter().all(|range| {
             !program.text(range).contains(['(', '[', '='])
-                && lex::identifiers(program.source(), range).all(|name| !inner_names.contains(&program.text(name)))
+                && lex::identifiers(program.source(), range)
+                    .all(|name| !inner_names.contains(&program.text(name)))
         });
         if !simple {
             return None;
@@ -139,8 +161,16 @@ fn trips(program: &Program, construct: &Construct, shape: Shape) -> Option<Expr>
 }
 
 fn loop_trips(program: &Program, canonical: &CanonicalLoop) -> Option<Expr> {
-    let is_integer = matches!(program.types.get(program.types.desugar(canonical.ty)).kind, TypeKind::Named { .. });
-    if !is_integer && !matches!(program.types.get(program.types.desugar(canonical.ty)).kind, TypeKind::Pointer(_)) {
+    let is_integer = matches!(
+        program.types.get(program.types.desugar(canonical.ty)).kind,
+        TypeKind::Named { .. }
+    );
+    if !is_integer
+        && !matches!(
+            program.types.get(program.types.desugar(canonical.ty)).kind,
+            TypeKind::Pointer(_)
+        )
+    {
         return None;
     }
     let operand = |range: TextRange| match program.text(range).trim().parse() {
@@ -158,7 +188,9 @@ fn loop_trips(program: &Program, canonical: &CanonicalLoop) -> Option<Expr> {
             LoopStep::Decrement | LoopStep::Subtract(_) => (canonical.bound, canonical.lower, 0),
         },
     };
-    let span = operand(high).binary(BinaryOp::Sub, operand(low)).binary(BinaryOp::Add, Expr::Int(extra));
+    let span = operand(high)
+        .binary(BinaryOp::Sub, operand(low))
+        .binary(BinaryOp::Add, Expr::Int(extra));
     let step = match canonical.step {
         LoopStep::Increment | LoopStep::Decrement => Expr::Int(1),
         LoopStep::Add(step) | LoopStep::Subtract(step) => operand(step),

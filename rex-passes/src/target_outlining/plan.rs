@@ -2,8 +2,8 @@
 
 use rex_ir::expr::Expr;
 use rex_ir::kernel::{
-    BodyText, IterationSpace, LastprivatePlan, LastprivateTarget, LoopPlan, Plan, Prologue, ReductionPlan,
-    ReductionTarget,
+    BodyText, IterationSpace, LastprivatePlan, LastprivateTarget, LoopPlan, Plan, Prologue,
+    ReductionPlan, ReductionTarget,
 };
 use rex_ir::namer;
 use rex_ir::program::Program;
@@ -41,7 +41,12 @@ pub(super) struct Planner<'p> {
 
 impl<'p> Planner<'p> {
     pub(super) fn new(program: &'p Program, region: RegionId, shape: Shape) -> Planner<'p> {
-        Planner { program, region, shape, errors: Vec::new() }
+        Planner {
+            program,
+            region,
+            shape,
+            errors: Vec::new(),
+        }
     }
 
     /// The region being planned.
@@ -54,7 +59,9 @@ impl<'p> Planner<'p> {
         let id = self.program.regions[self.region].construct;
         let construct = &self.program.constructs[id];
         self.check_clauses(construct);
-        let Some(statement) = construct.statement else { return Plan::Nothing };
+        let Some(statement) = construct.statement else {
+            return Plan::Nothing;
+        };
         match (self.shape, construct.nest) {
             (Shape::Loop, Some(_)) => self.grid_loop(id),
             (Shape::Team, Some(_)) => self.team_loop(id),
@@ -62,7 +69,12 @@ impl<'p> Planner<'p> {
                 let body = self.text(statement, Context::Threads);
                 let privates = Vec::new();
                 let reductions = self.region_reductions(construct);
-                Plan::Parallel { num_threads: None, privates, reductions, body: Box::new(body) }
+                Plan::Parallel {
+                    num_threads: None,
+                    privates,
+                    reductions,
+                    body: Box::new(body),
+                }
             }
             (Shape::Team, None) => team::sequential(self, statement),
             (Shape::Serial, _) | (Shape::Loop, None) => self.text(statement, Context::Alone),
@@ -73,25 +85,46 @@ impl<'p> Planner<'p> {
         for idx in &construct.directives {
             for clause in &self.program.unit.directives[*idx].clauses {
                 let unsupported = match clause.name {
-                    ClauseName::Linear => Some("write the variable's value from the iteration number"),
+                    ClauseName::Linear => {
+                        Some("write the variable's value from the iteration number")
+                    }
                     ClauseName::InReduction => Some("use `reduction` on this directive"),
-                    ClauseName::Ordered => Some("remove `ordered`; iterations on a device have no order"),
-                    ClauseName::UsesAllocators | ClauseName::Allocate => Some("use ordinary local variables"),
+                    ClauseName::Ordered => {
+                        Some("remove `ordered`; iterations on a device have no order")
+                    }
+                    ClauseName::UsesAllocators | ClauseName::Allocate => {
+                        Some("use ordinary local variables")
+                    }
                     _ => None,
                 };
                 if let Some(help) = unsupported {
                     let diagnostic = Diagnostic::new(
                         Code::UnsupportedClause,
                         self.program.at(clause.range),
-                        format!("`{}` on a target region is not supported", clause.name.spelling()),
+                        format!(
+                            "`{}` on a target region is not supported",
+                            clause.name.spelling()
+                        ),
                     )
                     .with_help(help);
                     self.errors.push(diagnostic);
                 }
             }
         }
-        let uses_reduction = |sharing: &rex_ir::region::DataSharing| matches!(sharing.attribute, SharingAttribute::Reduction { is_section: true, .. });
-        if let Some(section) = construct.sharing.iter().find(|sharing| uses_reduction(sharing)) {
+        let uses_reduction = |sharing: &rex_ir::region::DataSharing| {
+            matches!(
+                sharing.attribute,
+                SharingAttribute::Reduction {
+                    is_section: true,
+                    ..
+                }
+            )
+        };
+        if let Some(section) = construct
+            .sharing
+            .iter()
+            .find(|sharing| uses_reduction(sharing))
+        {
             let diagnostic = Diagnostic::new(
                 Code::UnsupportedClause,
                 self.program.at(section.at),
@@ -124,14 +157,19 @@ impl<'p> Planner<'p> {
             end = place.end();
             replacements.push((place, self.construct(id, context)));
         }
-        BodyText { range, replacements }
+        BodyText {
+            range,
+            replacements,
+        }
     }
 
     /// The plan of one construct inside a region.
     pub(super) fn construct(&mut self, id: ConstructId, context: Context) -> Plan {
         let construct = &self.program.constructs[id];
         let statement = construct.statement;
-        let Some(first) = construct.leaves.first().copied() else { return Plan::Nothing };
+        let Some(first) = construct.leaves.first().copied() else {
+            return Plan::Nothing;
+        };
         let inner = match context {
             Context::Threads | Context::Sequential => Context::Thread,
             other => other,
@@ -197,15 +235,24 @@ impl<'p> Planner<'p> {
     }
 
     fn lock_name(&self, construct: &Construct) -> SmolStr {
-        let name = construct.directives.first().and_then(|idx| self.program.unit.directives[*idx].argument);
+        let name = construct
+            .directives
+            .first()
+            .and_then(|idx| self.program.unit.directives[*idx].argument);
         match name {
-            Some(range) => format_smolstr!("rex_critical_{}", namer::identifier(self.program.text(range).trim())),
+            Some(range) => format_smolstr!(
+                "rex_critical_{}",
+                namer::identifier(self.program.text(range).trim())
+            ),
             None => SmolStr::new_static("rex_critical_unnamed"),
         }
     }
 
     fn has_clause(&self, construct: &Construct, name: ClauseName) -> bool {
-        construct.directives.iter().any(|idx| self.program.unit.directives[*idx].clause(name).is_some())
+        construct
+            .directives
+            .iter()
+            .any(|idx| self.program.unit.directives[*idx].clause(name).is_some())
     }
 
     fn clause_range(&self, construct: &Construct, names: &[ClauseName]) -> Option<TextRange> {
@@ -218,11 +265,41 @@ impl<'p> Planner<'p> {
         })
     }
 
+    /// How many loops of a nest form a rectangle, and the text of one iteration of it.
+    fn rectangle(&self, nest: rex_ir::region::LoopNestId) -> (usize, TextRange) {
+        let nest = &self.program.nests[nest];
+        let depends = |idx: usize| {
+            let canonical = &nest.loops[idx];
+            let step = match canonical.step {
+                rex_ir::region::LoopStep::Add(range)
+                | rex_ir::region::LoopStep::Subtract(range) => Some(range),
+                rex_ir::region::LoopStep::Increment | rex_ir::region::LoopStep::Decrement => None,
+            };
+            [Some(canonical.lower), Some(canonical.bound), step]
+                .into_iter()
+                .flatten()
+                .any(|range| {
+                    rex_syntax::lex::identifiers(self.program.source(), range).any(|name| {
+                        nest.loops[..idx]
+                            .iter()
+                            .any(|outer| outer.variable == self.program.text(name))
+                    })
+                })
+        };
+        match (1..nest.loops.len()).find(|idx| depends(*idx)) {
+            Some(depth) => (depth, nest.loops[depth].range),
+            None => (nest.loops.len(), nest.body),
+        }
+    }
+
     /// The region's own loop nest over the grid.
     fn grid_loop(&mut self, id: ConstructId) -> Plan {
         let construct = &self.program.constructs[id];
-        let Some(nest) = construct.nest else { return Plan::Nothing };
-        let body = self.text(self.program.nests[nest].body, Context::Thread);
+        let Some(nest) = construct.nest else {
+            return Plan::Nothing;
+        };
+        let (depth, iteration) = self.rectangle(nest);
+        let body = self.text(iteration, Context::Thread);
         let lastprivates = construct
             .sharing
             .iter()
@@ -231,12 +308,15 @@ impl<'p> Planner<'p> {
             .map(|sharing| LastprivatePlan {
                 name: self.program.name(sharing.symbol).clone(),
                 ty: self.value_type(sharing.symbol),
-                target: LastprivateTarget::Parameter(namer::argument(self.program.name(sharing.symbol))),
+                target: LastprivateTarget::Parameter(namer::argument(
+                    self.program.name(sharing.symbol),
+                )),
             })
             .collect();
         Plan::Loop(Box::new(LoopPlan {
             construct: id,
             nest,
+            depth,
             space: IterationSpace::Grid,
             privates: Vec::new(),
             reductions: self.region_reductions(construct),
@@ -250,16 +330,24 @@ impl<'p> Planner<'p> {
     /// `distribute` around parallel regions: teams share the iterations, each is sequential code of its team.
     fn team_loop(&mut self, id: ConstructId) -> Plan {
         let construct = &self.program.constructs[id];
-        let Some(nest) = construct.nest else { return Plan::Nothing };
+        let Some(nest) = construct.nest else {
+            return Plan::Nothing;
+        };
         let is_region = self.program.regions[self.region].construct == id;
         if is_region && !self.region_reductions(construct).is_empty() {
             return self.unsupported(construct, "put the `reduction` on the inner `parallel for` as well and use `atomic` on the outer result");
         }
-        let body = team::sequential(self, self.program.nests[nest].body);
-        let privates = if is_region { Vec::new() } else { self.privates(construct) };
+        let (depth, iteration) = self.rectangle(nest);
+        let body = team::sequential(self, iteration);
+        let privates = if is_region {
+            Vec::new()
+        } else {
+            self.privates(construct)
+        };
         Plan::Loop(Box::new(LoopPlan {
             construct: id,
             nest,
+            depth,
             space: IterationSpace::Teams,
             privates,
             reductions: Vec::new(),
@@ -273,13 +361,17 @@ impl<'p> Planner<'p> {
     /// A loop whose iterations the threads of the block share.
     pub(super) fn block_loop(&mut self, id: ConstructId) -> Plan {
         let construct = &self.program.constructs[id];
-        let Some(nest) = construct.nest else { return Plan::Nothing };
-        let body = self.text(self.program.nests[nest].body, Context::Thread);
+        let Some(nest) = construct.nest else {
+            return Plan::Nothing;
+        };
+        let (depth, iteration) = self.rectangle(nest);
+        let body = self.text(iteration, Context::Thread);
         let forks = construct.has(Leaf::Parallel);
         let nowait = self.has_clause(construct, ClauseName::Nowait);
         Plan::Loop(Box::new(LoopPlan {
             construct: id,
             nest,
+            depth,
             space: IterationSpace::Block,
             privates: self.privates(construct),
             reductions: self.block_reductions(construct),
@@ -290,22 +382,13 @@ impl<'p> Planner<'p> {
         }))
     }
 
-    /// A loop that one thread goes through.
+    /// A loop that one thread goes through: the user's loop as it is.
     fn thread_loop(&mut self, id: ConstructId) -> Plan {
         let construct = &self.program.constructs[id];
-        let Some(nest) = construct.nest else { return Plan::Nothing };
-        let body = self.text(self.program.nests[nest].body, Context::Thread);
-        Plan::Loop(Box::new(LoopPlan {
-            construct: id,
-            nest,
-            space: IterationSpace::Thread,
-            privates: self.privates(construct),
-            reductions: Vec::new(),
-            lastprivates: self.outer_lastprivates(construct),
-            body,
-            waits: false,
-            chunk: None,
-        }))
+        match construct.statement {
+            Some(statement) => self.private_copies(construct, statement, Context::Thread),
+            None => Plan::Nothing,
+        }
     }
 
     fn parallel(&mut self, id: ConstructId, statement: TextRange) -> Plan {
@@ -328,15 +411,27 @@ impl<'p> Planner<'p> {
     }
 
     /// A statement with the private copies its construct asks for.
-    fn private_copies(&mut self, construct: &Construct, statement: TextRange, context: Context) -> Plan {
+    fn private_copies(
+        &mut self,
+        construct: &Construct,
+        statement: TextRange,
+        context: Context,
+    ) -> Plan {
         let body = self.text(statement, context);
         let privates = self.privates(construct);
-        if privates.is_empty() { body } else { Plan::Sequence(vec![Plan::Declare(privates), body]) }
+        if privates.is_empty() {
+            body
+        } else {
+            Plan::Sequence(vec![Plan::Declare(privates), body])
+        }
     }
 
     fn iterates(&self, construct: &Construct, symbol: rex_ir::symbol::SymbolId) -> bool {
         construct.nest.is_some_and(|nest| {
-            self.program.nests[nest].loops.iter().any(|canonical| canonical.variable == *self.program.name(symbol))
+            self.program.nests[nest]
+                .loops
+                .iter()
+                .any(|canonical| canonical.variable == *self.program.name(symbol))
         })
     }
 
@@ -383,10 +478,20 @@ impl<'p> Planner<'p> {
         }
     }
 
-    fn reductions(&mut self, construct: &Construct, target: impl Fn(&SmolStr) -> ReductionTarget) -> Vec<ReductionPlan> {
+    fn reductions(
+        &mut self,
+        construct: &Construct,
+        target: impl Fn(&SmolStr) -> ReductionTarget,
+    ) -> Vec<ReductionPlan> {
         let mut plans = Vec::new();
         for sharing in &construct.sharing {
-            let SharingAttribute::Reduction { operation, is_section } = &sharing.attribute else { continue };
+            let SharingAttribute::Reduction {
+                operation,
+                is_section,
+            } = &sharing.attribute
+            else {
+                continue;
+            };
             let name = self.program.name(sharing.symbol).clone();
             let ty = self.value_type(sharing.symbol);
             let is_array = !matches!(
@@ -403,13 +508,20 @@ impl<'p> Planner<'p> {
                 self.errors.push(diagnostic);
                 continue;
             }
-            plans.push(ReductionPlan { target: target(&name), name, ty, operation: operation.clone() });
+            plans.push(ReductionPlan {
+                target: target(&name),
+                name,
+                ty,
+                operation: operation.clone(),
+            });
         }
         plans
     }
 
     fn region_reductions(&mut self, construct: &Construct) -> Vec<ReductionPlan> {
-        self.reductions(construct, |name| ReductionTarget::Grid(namer::argument(name)))
+        self.reductions(construct, |name| {
+            ReductionTarget::Grid(namer::argument(name))
+        })
     }
 
     fn block_reductions(&mut self, construct: &Construct) -> Vec<ReductionPlan> {
@@ -417,12 +529,18 @@ impl<'p> Planner<'p> {
     }
 
     pub(super) fn unsupported(&mut self, construct: &Construct, help: &str) -> Plan {
-        let directive = construct.directives.first().map(|idx| &self.program.unit.directives[*idx]);
+        let directive = construct
+            .directives
+            .first()
+            .map(|idx| &self.program.unit.directives[*idx]);
         if let Some(directive) = directive {
             let diagnostic = Diagnostic::new(
                 Code::UnsupportedDirective,
                 self.program.at(directive.range),
-                format!("`{}` is not supported here in device code", directive.name()),
+                format!(
+                    "`{}` is not supported here in device code",
+                    directive.name()
+                ),
             )
             .with_help(help);
             self.errors.push(diagnostic);
@@ -431,7 +549,11 @@ impl<'p> Planner<'p> {
     }
 
     pub(super) fn unsupported_at(&mut self, range: TextRange, message: &str) -> Plan {
-        self.errors.push(Diagnostic::new(Code::UnsupportedClause, self.program.at(range), message));
+        self.errors.push(Diagnostic::new(
+            Code::UnsupportedClause,
+            self.program.at(range),
+            message,
+        ));
         super::NOTHING
     }
 }

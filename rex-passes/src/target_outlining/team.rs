@@ -17,14 +17,19 @@ use super::plan::{Context, Planner};
 
 /// Whether a parallel region stands inside a construct's statement.
 pub(super) fn forks_inside(program: &Program, id: ConstructId) -> bool {
-    program.constructs[id].statement.is_some_and(|statement| forks_in(program, statement))
+    program.constructs[id]
+        .statement
+        .is_some_and(|statement| forks_in(program, statement))
 }
 
 /// Whether a range holds a parallel region, or a `distribute` whose iterations do.
 fn forks_in(program: &Program, range: TextRange) -> bool {
     program.constructs.iter().any(|(_, construct)| {
         range.contains_range(construct.range)
-            && matches!(construct.leaves.first(), Some(Leaf::Parallel | Leaf::Distribute))
+            && matches!(
+                construct.leaves.first(),
+                Some(Leaf::Parallel | Leaf::Distribute)
+            )
     })
 }
 
@@ -89,7 +94,11 @@ impl<'p> Team<'_, 'p> {
     fn construct_of(&self, node: Node<'p>) -> Option<ConstructId> {
         let program = self.program();
         let directive = program.unit.directive_of(node)?;
-        program.constructs.iter().find(|(_, construct)| construct.directives.first() == Some(&directive)).map(|(id, _)| id)
+        program
+            .constructs
+            .iter()
+            .find(|(_, construct)| construct.directives.first() == Some(&directive))
+            .map(|(id, _)| id)
     }
 
     fn is_fork(&self, node: Node<'p>) -> bool {
@@ -111,7 +120,11 @@ impl<'p> Team<'_, 'p> {
                     self.flush(&mut run, &mut plans);
                     self.declaration(child, &mut plans);
                 }
-                Kind::TypeDefinition | Kind::StructSpecifier | Kind::EnumSpecifier | Kind::UsingDeclaration | Kind::AliasDeclaration => {
+                Kind::TypeDefinition
+                | Kind::StructSpecifier
+                | Kind::EnumSpecifier
+                | Kind::UsingDeclaration
+                | Kind::AliasDeclaration => {
                     plans.push(Plan::Text(BodyText::verbatim(child.range())));
                 }
                 _ if self.is_fork(child) || forks_in(self.program(), child.range()) => {
@@ -134,7 +147,9 @@ impl<'p> Team<'_, 'p> {
 
     /// Consecutive statements for the leader.
     fn leader(&mut self, nodes: &[Node<'p>]) -> Plan {
-        let (Some(first), Some(last)) = (nodes.first(), nodes.last()) else { return Plan::Nothing };
+        let (Some(first), Some(last)) = (nodes.first(), nodes.last()) else {
+            return Plan::Nothing;
+        };
         let range = first.range().cover(last.range());
         let body = self.planner.text(range, Context::Thread);
         Plan::Leader(Box::new(body))
@@ -165,7 +180,11 @@ impl<'p> Team<'_, 'p> {
                 return;
             }
             let initializer = found.initializer.map(BodyText::verbatim);
-            plans.push(Plan::Shared { name: found.name.clone(), ty: found.ty, initializer });
+            plans.push(Plan::Shared {
+                name: found.name.clone(),
+                ty: found.ty,
+                initializer,
+            });
         }
     }
 
@@ -173,8 +192,13 @@ impl<'p> Team<'_, 'p> {
     fn is_replicated(&self, symbol: SymbolId) -> bool {
         let program = self.program();
         let found = &program.symbols[symbol];
-        let is_array = matches!(program.types.get(program.types.desugar(found.ty)).kind, TypeKind::Array { .. });
-        let Some(initializer) = found.initializer else { return false };
+        let is_array = matches!(
+            program.types.get(program.types.desugar(found.ty)).kind,
+            TypeKind::Array { .. }
+        );
+        let Some(initializer) = found.initializer else {
+            return false;
+        };
         !is_array && self.is_uniform(initializer) && !self.is_assigned(symbol)
     }
 
@@ -182,7 +206,12 @@ impl<'p> Team<'_, 'p> {
     fn is_uniform(&self, range: TextRange) -> bool {
         let program = self.program();
         let text = program.text(range);
-        if text.contains("++") || text.contains("--") || text.contains('[') || text.contains("->") || text.contains('{') {
+        if text.contains("++")
+            || text.contains("--")
+            || text.contains('[')
+            || text.contains("->")
+            || text.contains('{')
+        {
             return false;
         }
         let assigns = text.as_bytes().windows(3).any(|three| {
@@ -193,16 +222,24 @@ impl<'p> Team<'_, 'p> {
         }
         lex::identifiers(program.source(), range).all(|at| {
             let name = program.text(at);
-            if matches!(name, "omp_get_team_num" | "omp_get_num_teams" | "sizeof" | "min" | "max") {
+            if matches!(
+                name,
+                "omp_get_team_num" | "omp_get_num_teams" | "sizeof" | "min" | "max"
+            ) {
                 return true;
             }
             if program.unit.macros.lookup_at(name, at.start()).is_some() {
-                return program.unit.macros.names_used_by(name, at.start()).iter().all(|inner| {
-                    program
-                        .scopes
-                        .resolve(&program.symbols, inner, at)
-                        .is_none_or(|symbol| self.is_uniform_name(symbol))
-                });
+                return program
+                    .unit
+                    .macros
+                    .names_used_by(name, at.start())
+                    .iter()
+                    .all(|inner| {
+                        program
+                            .scopes
+                            .resolve(&program.symbols, inner, at)
+                            .is_none_or(|symbol| self.is_uniform_name(symbol))
+                    });
             }
             match program.scopes.resolve(&program.symbols, name, at) {
                 Some(symbol) => self.is_uniform_name(symbol),
@@ -220,8 +257,10 @@ impl<'p> Team<'_, 'p> {
             _ => {}
         }
         let region = &program.regions[self.planner.region()];
-        if let Some(capture) =
-            region.captures.iter().find(|capture| capture.object == CapturedObject::Variable(symbol))
+        if let Some(capture) = region
+            .captures
+            .iter()
+            .find(|capture| capture.object == CapturedObject::Variable(symbol))
         {
             return match capture.transport {
                 Transport::Literal => !capture.may_be_written,
@@ -230,7 +269,10 @@ impl<'p> Team<'_, 'p> {
             };
         }
         let statement = program.constructs[region.construct].statement;
-        let inside = found.declared_at.zip(statement).is_some_and(|(declared, statement)| statement.contains_range(declared));
+        let inside = found
+            .declared_at
+            .zip(statement)
+            .is_some_and(|(declared, statement)| statement.contains_range(declared));
         if !inside {
             // A copied constant.
             return found.initializer.is_some();
@@ -257,12 +299,16 @@ impl<'p> Team<'_, 'p> {
 
     fn uniform_for(&self, symbol: SymbolId) -> bool {
         let program = self.program();
-        let Some(declaration) = program.symbols[symbol].declaration else { return false };
+        let Some(declaration) = program.symbols[symbol].declaration else {
+            return false;
+        };
         let root = program.unit.tree.root();
         let node = covering(root.smallest_at(declaration), declaration);
         node.parent().is_some_and(|parent| {
             parent.kind() == Kind::ForStatement
-                && parent.field(Field::Initializer).is_some_and(|initializer| initializer.range() == declaration)
+                && parent
+                    .field(Field::Initializer)
+                    .is_some_and(|initializer| initializer.range() == declaration)
                 && self.is_uniform_loop(parent, symbol)
         })
     }
@@ -271,8 +317,12 @@ impl<'p> Team<'_, 'p> {
     fn is_uniform_loop(&self, node: Node<'p>, symbol: SymbolId) -> bool {
         let program = self.program();
         let name = program.symbols[symbol].name.as_str();
-        let Some(initializer) = program.symbols[symbol].initializer else { return false };
-        let Some(condition) = node.condition() else { return false };
+        let Some(initializer) = program.symbols[symbol].initializer else {
+            return false;
+        };
+        let Some(condition) = node.condition() else {
+            return false;
+        };
         let uniform_but_self = |range: TextRange| {
             lex::identifiers(program.source(), range).all(|at| {
                 program.text(at) == name
@@ -280,20 +330,29 @@ impl<'p> Team<'_, 'p> {
                         .scopes
                         .resolve(&program.symbols, program.text(at), at)
                         .is_some_and(|other| other != symbol && self.is_uniform_name(other))
-                    || program.unit.macros.lookup_at(program.text(at), at.start()).is_some()
+                    || program
+                        .unit
+                        .macros
+                        .lookup_at(program.text(at), at.start())
+                        .is_some()
             }) && !program.text(range).contains('[')
                 && !program.text(range).contains("->")
         };
-        let Some(body) = node.field(Field::Body) else { return false };
+        let Some(body) = node.field(Field::Body) else {
+            return false;
+        };
         self.is_uniform(initializer)
             && uniform_but_self(condition.range())
-            && node.field(Field::Update).is_none_or(|update| uniform_but_self(update.range()))
+            && node
+                .field(Field::Update)
+                .is_none_or(|update| uniform_but_self(update.range()))
             && !self.assigned_in(symbol, body.range())
     }
 
     fn is_assigned(&self, symbol: SymbolId) -> bool {
         let program = self.program();
-        let statement = program.constructs[program.regions[self.planner.region()].construct].statement;
+        let statement =
+            program.constructs[program.regions[self.planner.region()].construct].statement;
         statement.is_some_and(|statement| self.assigned_in(symbol, statement))
     }
 
@@ -313,28 +372,51 @@ impl<'p> Team<'_, 'p> {
     }
 
     fn conditional(&mut self, node: Node<'p>) -> Plan {
-        let Some(condition) = node.condition() else { return Plan::Nothing };
-        let then = node.field(Field::Consequence).map_or(Plan::Nothing, |then| self.statement(then));
-        let otherwise = node.field(Field::Alternative).map(|otherwise| Box::new(self.statement(otherwise)));
+        let Some(condition) = node.condition() else {
+            return Plan::Nothing;
+        };
+        let then = node
+            .field(Field::Consequence)
+            .map_or(Plan::Nothing, |then| self.statement(then));
+        let otherwise = node
+            .field(Field::Alternative)
+            .map(|otherwise| Box::new(self.statement(otherwise)));
         if self.is_uniform(condition.range()) {
-            return Plan::UniformIf { condition: BodyText::verbatim(condition.range()), then: Box::new(then), otherwise };
+            return Plan::UniformIf {
+                condition: BodyText::verbatim(condition.range()),
+                then: Box::new(then),
+                otherwise,
+            };
         }
-        Plan::TeamIf { condition: BodyText::verbatim(condition.range()), then: Box::new(then), otherwise }
+        Plan::TeamIf {
+            condition: BodyText::verbatim(condition.range()),
+            then: Box::new(then),
+            otherwise,
+        }
     }
 
     fn for_loop(&mut self, node: Node<'p>) -> Plan {
-        let Some(body_node) = node.field(Field::Body) else { return Plan::Nothing };
+        let Some(body_node) = node.field(Field::Body) else {
+            return Plan::Nothing;
+        };
         let body = self.statement(body_node);
         let initializer = node.field(Field::Initializer);
         let symbol = initializer.and_then(|initializer| {
             let program = self.program();
-            program.symbols.iter().find(|(_, symbol)| symbol.declaration == Some(initializer.range())).map(|(id, _)| id)
+            program
+                .symbols
+                .iter()
+                .find(|(_, symbol)| symbol.declaration == Some(initializer.range()))
+                .map(|(id, _)| id)
         });
         if let Some(symbol) = symbol
             && self.is_uniform_loop(node, symbol)
         {
             let head = TextRange::new(node.range().start(), body_node.range().start());
-            return Plan::UniformLoop { head: BodyText::verbatim(head), body: Box::new(body) };
+            return Plan::UniformLoop {
+                head: BodyText::verbatim(head),
+                body: Box::new(body),
+            };
         }
         let mut plans = Vec::new();
         let init = match initializer {
@@ -342,13 +424,19 @@ impl<'p> Team<'_, 'p> {
                 self.declaration(initializer, &mut plans);
                 None
             }
-            Some(initializer) => Some(Box::new(Plan::Leader(Box::new(Plan::Text(BodyText::verbatim(initializer.range())))))),
+            Some(initializer) => Some(Box::new(Plan::Leader(Box::new(Plan::Text(
+                BodyText::verbatim(initializer.range()),
+            ))))),
             None => None,
         };
         plans.push(Plan::TeamLoop {
             init,
-            condition: node.condition().map(|condition| BodyText::verbatim(condition.range())),
-            step: node.field(Field::Update).map(|update| BodyText::verbatim(update.range())),
+            condition: node
+                .condition()
+                .map(|condition| BodyText::verbatim(condition.range())),
+            step: node
+                .field(Field::Update)
+                .map(|update| BodyText::verbatim(update.range())),
             body: Box::new(body),
             tests_first: true,
         });
@@ -356,11 +444,15 @@ impl<'p> Team<'_, 'p> {
     }
 
     fn while_loop(&mut self, node: Node<'p>, tests_first: bool) -> Plan {
-        let Some(body) = node.field(Field::Body) else { return Plan::Nothing };
+        let Some(body) = node.field(Field::Body) else {
+            return Plan::Nothing;
+        };
         let body = self.statement(body);
         Plan::TeamLoop {
             init: None,
-            condition: node.condition().map(|condition| BodyText::verbatim(condition.range())),
+            condition: node
+                .condition()
+                .map(|condition| BodyText::verbatim(condition.range())),
             step: None,
             body: Box::new(body),
             tests_first,
@@ -374,11 +466,14 @@ fn may_change(node: Node<'_>) -> bool {
     while let Some(parent) = current.parent() {
         match parent.kind() {
             Kind::ParenthesizedExpression => {}
-            Kind::FieldExpression | Kind::SubscriptExpression if parent.field(Field::Argument) == Some(current) => {}
+            Kind::FieldExpression | Kind::SubscriptExpression
+                if parent.field(Field::Argument) == Some(current) => {}
             Kind::AssignmentExpression => return parent.field(Field::Left) == Some(current),
             Kind::UpdateExpression => return true,
             Kind::PointerExpression => {
-                return parent.field(Field::Operator).is_some_and(|operator| operator.text() == "&");
+                return parent
+                    .field(Field::Operator)
+                    .is_some_and(|operator| operator.text() == "&");
             }
             Kind::ArgumentList => return true,
             _ => return false,

@@ -1,0 +1,4 @@
+//! What host and device printing share.
+
+pub(crate) mod expr;
+pub(crate) mod text;

@@ -1,0 +1,81 @@
+//! What the host executes when a region was not offloaded.
+//!
+//! The region's own statement, once. Variables that the region has copies of get them here too, where the statement may change them; directives that make no sense without the
+//! enclosing `target` or `teams` are left out.
+
+use rex_ir::region::{CapturedObject, RegionId, Transport};
+use rex_ir::ty::TypeKind;
+use rex_syntax::edit::EditSet;
+use rex_syntax::omp::directive::Leaf;
+
+use super::Host;
+use crate::common::text::reindent;
+
+impl Host<'_> {
+    /// The statement for the host, its first line without indentation.
+    pub(super) fn fallback(&self, region: RegionId, indent: &str, step: &str) -> String {
+        let region = &self.program.regions[region];
+        let construct = &self.program.constructs[region.construct];
+        let Some(statement) = construct.statement else { return ";".to_string() };
+        let mut edits = EditSet::new();
+        for directive in &self.program.unit.directives {
+            if !statement.contains_range(directive.range) {
+                continue;
+            }
+            let needs_region = directive
+                .leaves
+                .iter()
+                .any(|leaf| matches!(leaf, Leaf::Teams | Leaf::Distribute | Leaf::Loop | Leaf::Target));
+            let orphan = matches!(directive.first(), Some(Leaf::For | Leaf::Sections | Leaf::Single | Leaf::Barrier | Leaf::Ordered))
+                && construct.has(Leaf::Parallel);
+            if needs_region || orphan {
+                edits.delete(directive.range - statement.start());
+            }
+        }
+        edits.extend(self.rename_edits(statement));
+        let text = self.program.text(statement);
+        let text = match edits.apply(text.as_bytes()) {
+            Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+            Err(_) => text.to_string(),
+        };
+
+        let mut outer = Vec::new();
+        let mut inner = Vec::new();
+        for capture in &region.captures {
+            let CapturedObject::Variable(symbol) = capture.object else { continue };
+            let name = self.program.name(symbol);
+            let types = &self.program.types;
+            let ty = match types.get(capture.ty).kind {
+                TypeKind::Reference(to) => to,
+                _ => capture.ty,
+            };
+            match capture.transport {
+                Transport::Private if construct.nest.is_none_or(|nest| {
+                    !self.program.nests[nest].loops.iter().any(|canonical| canonical.variable == *name && canonical.declares_variable)
+                }) => inner.push(format!("{};", types.declare(ty, name))),
+                Transport::Literal | Transport::Copy if capture.may_be_written && !types.get(ty).is_const => {
+                    let copy = format!("{name}__host");
+                    let is_array = matches!(types.get(types.desugar(ty)).kind, TypeKind::Array { .. });
+                    if is_array {
+                        outer.push(format!("{} = &{name};", types.declare(ty, &format!("(*{copy})"))));
+                        inner.push(format!("{};", types.declare(ty, name)));
+                        inner.push(format!("__builtin_memcpy({name}, *{copy}, sizeof({name}));"));
+                    } else {
+                        outer.push(format!("{} = {name};", types.declare(ty, &copy)));
+                        inner.push(format!("{} = {copy};", types.declare(ty, name)));
+                    }
+                }
+                _ => {}
+            }
+        }
+        if outer.is_empty() && inner.is_empty() {
+            return reindent(text.trim_end(), indent);
+        }
+        let mut lines = outer;
+        lines.push("{".to_string());
+        lines.extend(inner.into_iter().map(|line| format!("{step}{line}")));
+        lines.push(format!("{step}{}", reindent(text.trim_end(), &format!("{indent}{step}"))));
+        lines.push("}".to_string());
+        lines.join(&format!("\n{indent}"))
+    }
+}

@@ -1,0 +1,223 @@
+//! The host file: the user's text with ordered, disjoint edits.
+//!
+//! Every construct is replaced or bracketed in place; everything else keeps its bytes. Inserted text follows the file's indentation and line endings.
+
+mod data;
+mod entries;
+mod fallback;
+mod launch;
+mod maps;
+
+use rex_ir::program::Program;
+use rex_ir::region::{CapturedObject, ConstructId};
+use rex_syntax::TextRange;
+use rex_syntax::edit::{EditConflict, EditSet};
+use rex_syntax::layout::{Layout, indent_at};
+use rex_syntax::omp::directive::Leaf;
+use rex_syntax::source::Language;
+
+use crate::common::expr::Words;
+use crate::common::text::with_newlines;
+
+/// Ranks of insertions at one place.
+pub(crate) mod rank {
+    pub(crate) const INIT: u32 = 0;
+    pub(crate) const HEADER: u32 = 1;
+    pub(crate) const OPEN: u32 = 2;
+    /// Closing brackets of inner constructs come first.
+    pub(crate) const CLOSE: u32 = 3;
+    pub(crate) const END_OF_FILE: u32 = 1000;
+}
+
+/// Prints the host file.
+pub(crate) fn emit(program: &Program) -> Result<Vec<u8>, EditConflict> {
+    let mut host = Host {
+        program,
+        layout: Layout::detect(program.source()),
+        edits: EditSet::new(),
+        renames: Vec::new(),
+    };
+    host.collect_renames();
+    host.header();
+    host.remove_declarative_directives();
+    host.init();
+    host.constructs();
+    host.apply_renames();
+    host.edits.apply(program.sources.file(program.unit.file).bytes())
+}
+
+/// A variable that means its device address inside a construct.
+struct Rename {
+    inside: TextRange,
+    name: String,
+    becomes: String,
+}
+
+struct Host<'p> {
+    program: &'p Program,
+    layout: Layout,
+    edits: EditSet,
+    renames: Vec<Rename>,
+}
+
+/// Prints names as they are called at one place.
+struct At<'h, 'p> {
+    host: &'h Host<'p>,
+    place: TextRange,
+}
+
+impl Words for At<'_, '_> {
+    fn source(&self, range: TextRange) -> String {
+        self.host.renamed_text(range)
+    }
+
+    fn name(&self, name: &str) -> String {
+        self.host
+            .renames
+            .iter()
+            .rev()
+            .find(|rename| rename.name == name && rename.inside.contains_range(self.place))
+            .map_or_else(|| name.to_string(), |rename| rename.becomes.clone())
+    }
+}
+
+impl<'p> Host<'p> {
+    fn is_c(&self) -> bool {
+        self.program.language() == Language::C
+    }
+
+    fn words(&self, place: TextRange) -> At<'_, 'p> {
+        At { host: self, place }
+    }
+
+    /// Blanks before the construct's line.
+    fn indent(&self, range: TextRange) -> String {
+        indent_at(self.program.source(), range.start()).to_string()
+    }
+
+    fn unit_indent(&self) -> &str {
+        &self.layout.indent_unit
+    }
+
+    /// Joins lines with the file's line ending.
+    fn block(&self, lines: &[String], indent: &str) -> String {
+        let text = lines.join(&format!("\n{indent}"));
+        with_newlines(text, self.layout.newline)
+    }
+
+    fn remove_declarative_directives(&mut self) {
+        for directive in &self.program.unit.directives {
+            let removed = matches!(
+                directive.first(),
+                Some(
+                    Leaf::DeclareTarget
+                        | Leaf::BeginDeclareTarget
+                        | Leaf::EndDeclareTarget
+                        | Leaf::DeclareMapper
+                        | Leaf::Requires
+                )
+            );
+            if removed {
+                self.edits.delete(self.whole_line(directive.range));
+            }
+        }
+    }
+
+    /// The range with its indentation and line ending, when nothing else stands on its lines.
+    fn whole_line(&self, range: TextRange) -> TextRange {
+        let source = self.program.source();
+        let start = usize::from(range.start());
+        let end = usize::from(range.end());
+        let line_start = source[..start].rfind('\n').map_or(0, |at| at + 1);
+        if !source[line_start..start].trim().is_empty() {
+            return range;
+        }
+        let rest = &source[end..];
+        let blanks = rest.len() - rest.trim_start_matches([' ', '\t', '\r']).len();
+        let after = if rest[blanks..].starts_with('\n') { end + blanks + 1 } else { return range };
+        let size = |at: usize| rex_syntax::TextSize::try_from(at).unwrap_or_default();
+        TextRange::new(size(line_start), size(after))
+    }
+
+    fn init(&mut self) {
+        let Some(init) = self.program.lifecycle.init else { return };
+        let source = self.program.source();
+        let at = usize::from(init.at);
+        let line_indent = indent_at(source, init.at).to_string();
+        let inner = format!("{line_indent}{}", self.unit_indent());
+        let rest = &source[at..];
+        let same_line = !rest.trim_start_matches([' ', '\t']).starts_with(['\n', '\r']);
+        let text = if same_line { " rex_offload_init();".to_string() } else { format!("\n{inner}rex_offload_init();") };
+        self.edits.insert(init.at, rank::INIT, with_newlines(text, self.layout.newline));
+    }
+
+    fn constructs(&mut self) {
+        for (id, launch) in self.program.launches.iter() {
+            self.launch(id, launch);
+        }
+        for (id, data) in self.program.data_constructs.iter() {
+            self.data_construct(id, data);
+        }
+    }
+
+    /// The pragma of a construct's first directive.
+    fn pragma(&self, construct: ConstructId) -> TextRange {
+        let construct = &self.program.constructs[construct];
+        construct.directives.first().map_or(construct.range, |idx| self.program.unit.directives[*idx].range)
+    }
+
+    fn object_name(&self, object: CapturedObject) -> String {
+        match object {
+            CapturedObject::Variable(symbol) => self.program.name(symbol).to_string(),
+            CapturedObject::This => "this".to_string(),
+        }
+    }
+
+    /// The user's text with device addresses in place of renamed variables.
+    fn renamed_text(&self, range: TextRange) -> String {
+        let edits = self.rename_edits(range);
+        let text = self.program.text(range);
+        match edits.apply(text.as_bytes()) {
+            Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+            Err(_) => text.to_string(),
+        }
+    }
+
+    /// Rename edits inside a range, with offsets relative to it.
+    fn rename_edits(&self, range: TextRange) -> EditSet {
+        let mut edits = EditSet::new();
+        if self.renames.is_empty() {
+            return edits;
+        }
+        for at in rex_syntax::lex::identifiers(self.program.source(), range) {
+            let name = self.program.text(at);
+            let becomes = self
+                .renames
+                .iter()
+                .rev()
+                .find(|rename| rename.name == name && rename.inside.contains_range(at))
+                .map(|rename| rename.becomes.clone());
+            if let Some(becomes) = becomes {
+                edits.replace(at - range.start(), becomes);
+            }
+        }
+        edits
+    }
+
+    /// Applies renames to user text that no construct replaces.
+    fn apply_renames(&mut self) {
+        let replaced: Vec<TextRange> = self.edits.edits().iter().map(|edit| edit.range).collect();
+        let mut found = Vec::new();
+        for rename in &self.renames {
+            for at in rex_syntax::lex::identifiers(self.program.source(), rename.inside) {
+                let is_replaced = replaced.iter().any(|range| range.contains_range(at) && !range.is_empty());
+                if self.program.text(at) == rename.name && !is_replaced {
+                    found.push((at, rename.becomes.clone()));
+                }
+            }
+        }
+        for (at, becomes) in found {
+            self.edits.replace(at, becomes);
+        }
+    }
+}

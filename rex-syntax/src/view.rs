@@ -6,6 +6,8 @@
 //!
 //! [`Node`]: crate::cst::Node
 
+mod repair;
+
 use text_size::{TextRange, TextSize};
 
 use crate::lex::{self, Token, TokenKind, slice};
@@ -18,13 +20,10 @@ use crate::source::Language;
 /// What stands for an associated directive.
 const STATEMENT_MASK: &str = "while(1)";
 
-/// The same after a macro call that has no semicolon.
-const SEPARATED_MASK: &str = ";while(1)";
-
 /// A text of the same length in which pragmas are statements.
 ///
 /// # Invariants
-/// The result has the length of `text`, and line ends stand at the same offsets.
+/// The result has the length of `text`, and every token that is not replaced stands at its offset.
 pub fn parse_view(
     text: &str,
     language: Language,
@@ -54,9 +53,7 @@ pub fn parse_view(
         macros,
     };
     scan.blank_specifiers(&mut mask);
-    for directive in directives {
-        scan.put_directive(directive, &mut mask);
-    }
+    scan.repair(directives, &mut mask);
     let view = String::from_utf8(mask.bytes).unwrap_or(blanked);
     debug_assert_eq!(view.len(), text.len());
     view
@@ -201,88 +198,14 @@ impl<'t> Scan<'t> {
         }
     }
 
+    /// Puts what stands for a directive in its place. One inside parentheses stays blank: no statement can stand there.
     fn put_directive(&self, directive: &Directive, mask: &mut Mask) {
-        let at = directive.range.start();
         let what = match directive.association() {
             Association::Declarative => return,
             Association::Standalone => ";",
             Association::Statement => STATEMENT_MASK,
         };
-        let next = self
-            .tokens
-            .partition_point(|token| token.range.start() < at);
-        if self.is_in_parentheses(next) {
-            return;
-        }
-        let fits = directive.range.len() >= TextSize::of(SEPARATED_MASK);
-        match what == STATEMENT_MASK && fits && self.follows_bare_call(next) {
-            true => mask.put(at, SEPARATED_MASK),
-            false => mask.put(at, what),
-        }
-    }
-
-    /// Whether the innermost open bracket is no brace: a pragma inside a parameter list or an initializer's call.
-    fn is_in_parentheses(&self, next: usize) -> bool {
-        let mut depth = 0usize;
-        for idx in (0..next).rev() {
-            match self.token_text(idx) {
-                ")" | "]" | "}" => depth += 1,
-                "(" | "[" if depth == 0 => return true,
-                "{" if depth == 0 => return false,
-                "(" | "[" | "{" => depth -= 1,
-                ";" if depth == 0 => {
-                    // Only the header of a `for` has semicolons inside parentheses.
-                    return false;
-                }
-                _ => {}
-            }
-        }
-        false
-    }
-
-    /// Whether a macro call without semicolon, used as a statement, ends before this token.
-    fn follows_bare_call(&self, next: usize) -> bool {
-        if self.before(next) != ")" {
-            return false;
-        }
-        let mut depth = 0usize;
-        for idx in (0..next).rev() {
-            match self.token_text(idx) {
-                ")" => depth += 1,
-                "(" => depth -= 1,
-                "{" | "}" => return false,
-                _ => {}
-            }
-            if depth > 0 {
-                continue;
-            }
-            let Some(name) = idx.checked_sub(1).and_then(|idx| self.tokens.get(idx)) else {
-                return false;
-            };
-            let word = name.text(self.text);
-            let begins_statement = idx < 2
-                || matches!(
-                    self.token_text(idx - 2),
-                    ";" | "{" | "}" | ")" | "else" | "do" | ":"
-                );
-            return name.kind == TokenKind::Identifier
-                && begins_statement
-                && !matches!(
-                    word,
-                    "if" | "for" | "while" | "switch" | "catch" | "constexpr"
-                )
-                && !self.begins_controlled_statement(word, name.range.start());
-        }
-        false
-    }
-
-    /// Whether a macro is the head of a statement that still needs its body (`FOR(i, n)`).
-    fn begins_controlled_statement(&self, name: &str, at: TextSize) -> bool {
-        self.macros.lookup_at(name, at).is_some_and(|def| {
-            let first = lex::significant_tokens(&def.body, lex::whole(&def.body)).next();
-            let word = first.map_or("", |token| token.text(&def.body));
-            matches!(word, "for" | "while" | "if" | "switch") && def.body.ends_with(')')
-        })
+        mask.put(directive.range.start(), what);
     }
 }
 
@@ -384,7 +307,7 @@ mod tests {
     fn a_macro_call_without_semicolon_is_closed() {
         check(
             "{ M(x)\n#pragma omp target\nf(); }",
-            "{ M(x) | ;while(1) | f(); }",
+            "{ M(x);while(1) | f(); }",
         );
         check(
             "{ if (x)\n#pragma omp target\nf(); }",
@@ -418,6 +341,18 @@ mod tests {
         check(
             "extern int x asm(\"y\"); void f() { asm(\"nop\"); }",
             "extern int x ; void f() { asm(\"nop\"); }",
+        );
+    }
+
+    #[test]
+    fn types_as_macro_arguments_become_names() {
+        check(
+            "#define ALLOC(T, n) (T*)malloc(n)\nint *p = ALLOC(int, 4), *q = ALLOC(unsigned int *, f(2)), *r = ALLOC(S*, 1);",
+            "int *p = ALLOC(Tnt, 4), *q = ALLOC(Tnsigned , f(2)), *r = ALLOC(S , 1);",
+        );
+        check(
+            "auto p = new T*[4], q = new T * ;",
+            "auto p = new T [4], q = new T * ;",
         );
     }
 

@@ -297,12 +297,14 @@ impl<'m> Expander<'m> {
             let next = body.get(idx + 1);
             let pastes_next = next.is_some_and(|next| next.text == "##");
             let pasted = idx > 0 && body[idx - 1].text == "##";
-            if piece.text == "#" && def.parameters.is_some() {
-                if let Some(value) = next.and_then(|next| argument(&next.text)) {
-                    push(&mut out, stringize(value, piece.spaced), pasted);
-                    idx += 2;
-                    continue;
-                }
+            let stringized = match piece.text == "#" && def.parameters.is_some() {
+                true => next.and_then(|next| argument(&next.text)),
+                false => None,
+            };
+            if let Some(value) = stringized {
+                push(&mut out, stringize(value, piece.spaced), pasted);
+                idx += 2;
+                continue;
             }
             if piece.text == "##" && !out.is_empty() && next.is_some() {
                 self.paste_comma(&body, idx, &argument, &mut out);

@@ -1,0 +1,361 @@
+//! Repairs of code that the grammar cannot know without the macros: calls without semicolon, types as macro arguments.
+//!
+//! Each repair changes only blanks or characters of the construct itself. One pass over the tokens with the open brackets on a stack.
+
+use text_size::{TextRange, TextSize};
+
+use super::{Mask, Scan};
+use crate::lex::{self, Token, TokenKind, significant_tokens};
+use crate::macros::MacroDef;
+use crate::omp::directive::{Association, Directive};
+use crate::omp::locator::closing;
+use crate::source::Language;
+
+/// What an open bracket holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Bracket {
+    /// `(` or `[`; `true` after `if`, `for`, `while` or `switch`.
+    Expression { is_header: bool },
+    /// The `{` of statements.
+    Block,
+    /// The `{` of members or of a namespace.
+    Members,
+    /// The `{` of a list: an initializer or the constants of an enumeration.
+    List,
+}
+
+/// What the tokens since the last statement boundary say about a `{`.
+#[derive(Clone, Copy, Debug, Default)]
+struct Head {
+    is_members: bool,
+    is_enum: bool,
+}
+
+impl Scan<'_> {
+    /// Puts directives in their places and repairs macro calls.
+    pub(super) fn repair(&self, directives: &[Directive], mask: &mut Mask) {
+        let mut open: Vec<Bracket> = Vec::new();
+        let mut head = Head::default();
+        let mut directives = directives.iter().peekable();
+        let mut begins_statement = true;
+        for (idx, token) in self.tokens.iter().enumerate() {
+            while let Some(directive) =
+                directives.next_if(|directive| directive.range.start() < token.range.start())
+            {
+                if !matches!(open.last(), Some(Bracket::Expression { .. })) {
+                    self.put_directive(directive, mask);
+                    begins_statement |= directive.association() != Association::Declarative;
+                }
+            }
+            let text = token.text(self.text);
+            match token.kind {
+                TokenKind::Punct => {
+                    begins_statement = self.punctuation(idx, text, &mut open, &mut head);
+                }
+                TokenKind::Identifier => {
+                    match text {
+                        "struct" | "class" | "union" | "namespace" | "extern" => {
+                            head.is_members = true;
+                        }
+                        "enum" => head.is_enum = true,
+                        _ => {}
+                    }
+                    let next = directives.peek().map(|directive| directive.range.start());
+                    let place = Place {
+                        begins_statement,
+                        bracket: open.last().copied(),
+                        next_directive: next,
+                    };
+                    begins_statement = self.word(idx, *token, place, mask);
+                }
+                _ => begins_statement = false,
+            }
+        }
+        for directive in directives {
+            self.put_directive(directive, mask);
+        }
+    }
+
+    /// Follows the brackets; returns whether a statement begins after this token.
+    fn punctuation(
+        &self,
+        idx: usize,
+        text: &str,
+        open: &mut Vec<Bracket>,
+        head: &mut Head,
+    ) -> bool {
+        match text {
+            "(" | "[" => {
+                let before = self.before(idx);
+                let is_header = matches!(before, "if" | "for" | "while" | "switch" | "constexpr");
+                open.push(Bracket::Expression { is_header });
+                false
+            }
+            ")" | "]" => {
+                let closed = open.pop();
+                closed == Some(Bracket::Expression { is_header: true })
+            }
+            "{" => {
+                let bracket = self.brace(idx, open.last().copied(), *head);
+                open.push(bracket);
+                *head = Head::default();
+                bracket != Bracket::List
+            }
+            "}" => {
+                *head = Head::default();
+                open.pop() != Some(Bracket::List)
+            }
+            ";" => {
+                *head = Head::default();
+                !matches!(open.last(), Some(Bracket::Expression { .. }))
+            }
+            ":" => matches!(open.last(), Some(Bracket::Block)),
+            _ => false,
+        }
+    }
+
+    fn brace(&self, idx: usize, outer: Option<Bracket>, head: Head) -> Bracket {
+        match self.before(idx) {
+            "=" | "," | "(" | "[" | "return" => Bracket::List,
+            ")" => Bracket::Block,
+            "{" if outer == Some(Bracket::List) => Bracket::List,
+            _ if head.is_enum => Bracket::List,
+            _ if head.is_members => Bracket::Members,
+            _ => Bracket::Block,
+        }
+    }
+
+    /// Handles a word; returns whether a statement begins after it.
+    fn word(&self, idx: usize, token: Token, place: Place, mask: &mut Mask) -> bool {
+        let text = token.text(self.text);
+        if matches!(text, "else" | "do") {
+            return true;
+        }
+        if text == "new" && self.language == Language::Cxx {
+            self.repair_new(idx, mask);
+            return false;
+        }
+        let def = self.macros.lookup_at(text, token.range.start());
+        let is_call = self.token_text(idx + 1) == "(";
+        if is_call && def.is_some_and(|def| def.parameters.is_some()) {
+            self.repair_type_arguments(idx + 1, mask);
+        }
+        if !place.begins_statement {
+            return false;
+        }
+        let last = match (def, is_call) {
+            (Some(def), false) if def.parameters.is_none() => idx,
+            (Some(_) | None, true) => closing(self.text, self.tokens, idx + 1),
+            _ => return false,
+        };
+        let is_statement = match def {
+            Some(def) => self.is_statement(def, token.range.start(), 0),
+            None => {
+                is_call
+                    && !self.macros.is_complete()
+                    && place.bracket == Some(Bracket::Block)
+                    && self.line_ends_after(last)
+                    && !is_control_word(text)
+            }
+        };
+        if is_statement && self.needs_semicolon(last, place) {
+            self.put_semicolon(last, mask);
+            return last == idx;
+        }
+        false
+    }
+
+    /// Whether a macro expands to a complete statement.
+    fn is_statement(&self, def: &MacroDef, at: TextSize, depth: usize) -> bool {
+        const MAX_DEPTH: usize = 8;
+        let body = def.body.as_str();
+        let tokens: Vec<Token> = significant_tokens(body, lex::whole(body)).collect();
+        let Some(last) = tokens.last() else {
+            return def.parameters.is_some();
+        };
+        let name = match last.text(body) {
+            ";" | "}" => return true,
+            ")" => {
+                let opens = (0..tokens.len())
+                    .rev()
+                    .find(|&idx| closing(body, &tokens, idx) + 1 == tokens.len());
+                opens.and_then(|idx| tokens.get(idx.checked_sub(1)?))
+            }
+            _ => Some(last),
+        };
+        let inner = name
+            .map(|name| name.text(body))
+            .filter(|name| depth < MAX_DEPTH && *name != def.name)
+            .and_then(|name| self.macros.lookup_at(name, at));
+        inner.is_some_and(|inner| self.is_statement(inner, at, depth + 1))
+    }
+
+    /// Whether what follows a call cannot continue it.
+    fn needs_semicolon(&self, last: usize, place: Place) -> bool {
+        let Some(end) = self.tokens.get(last).map(|token| token.range.end()) else {
+            return false;
+        };
+        let Some(next) = self.tokens.get(last + 1) else {
+            return place.next_directive.is_some_and(|at| at > end);
+        };
+        let before_directive = place
+            .next_directive
+            .is_some_and(|at| at >= end && at < next.range.start());
+        before_directive || next.kind == TokenKind::Identifier || next.text(self.text) == "}"
+    }
+
+    fn line_ends_after(&self, last: usize) -> bool {
+        let Some(end) = self.tokens.get(last).map(|token| token.range.end()) else {
+            return false;
+        };
+        let next = self.tokens.get(last + 1).map(|token| token.range.start());
+        let between = TextRange::new(end, next.unwrap_or(TextSize::of(self.text)));
+        lex::slice(self.text, between).contains('\n')
+    }
+
+    /// Puts a `;` into the blanks after a token.
+    fn put_semicolon(&self, last: usize, mask: &mut Mask) {
+        let Some(end) = self.tokens.get(last).map(|token| token.range.end()) else {
+            return;
+        };
+        let next = self.tokens.get(last + 1).map(|token| token.range.start());
+        let between = TextRange::new(end, next.unwrap_or(TextSize::of(self.text)));
+        let blanks = lex::slice(self.text, between).as_bytes();
+        let is_blank = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_whitespace);
+        if is_blank(blanks.first()) {
+            mask.put(end, ";");
+        } else if matches!(blanks.last(), Some(b' ' | b'\t')) {
+            mask.put(between.end() - TextSize::new(1), ";");
+        }
+    }
+
+    /// `new T*[n]`: the grammar has no pointers there.
+    fn repair_new(&self, idx: usize, mask: &mut Mask) {
+        let mut at = idx + 1;
+        while self
+            .tokens
+            .get(at)
+            .is_some_and(|token| token.kind == TokenKind::Identifier)
+            || self.token_text(at) == "::"
+        {
+            at += 1;
+        }
+        let stars = at;
+        while self.token_text(at) == "*" {
+            at += 1;
+        }
+        if at > stars && stars > idx + 1 && self.token_text(at) == "[" {
+            self.blank_tokens(stars, at - 1, mask);
+        }
+    }
+
+    /// Types as arguments of a macro: `ALLOC(double, n)`, `ALLOC(T *, n)`. A keyword is made a name, stars go.
+    fn repair_type_arguments(&self, open: usize, mask: &mut Mask) {
+        let close = closing(self.text, self.tokens, open);
+        let mut start = open + 1;
+        let mut depth = 0usize;
+        for idx in open + 1..=close.min(self.tokens.len().saturating_sub(1)) {
+            match self.token_text(idx) {
+                "(" | "[" | "{" => depth += 1,
+                ")" | "]" | "}" if idx != close => depth = depth.saturating_sub(1),
+                "," if depth == 0 => {
+                    self.repair_type_argument(start, idx, mask);
+                    start = idx + 1;
+                }
+                _ if idx == close => self.repair_type_argument(start, idx, mask),
+                _ => {}
+            }
+        }
+    }
+
+    fn repair_type_argument(&self, start: usize, end: usize, mask: &mut Mask) {
+        let Some(argument) = self
+            .tokens
+            .get(start..end)
+            .filter(|tokens| !tokens.is_empty())
+        else {
+            return;
+        };
+        let n_stars = argument
+            .iter()
+            .rev()
+            .take_while(|token| token.text(self.text) == "*")
+            .count();
+        let words = &argument[..argument.len() - n_stars];
+        let are_words = words
+            .iter()
+            .all(|token| token.kind == TokenKind::Identifier);
+        if !are_words || words.is_empty() {
+            return;
+        }
+        let has_keyword = words
+            .iter()
+            .any(|token| is_type_word(token.text(self.text)));
+        if n_stars > 0 {
+            self.blank_tokens(end - n_stars, end - 1, mask);
+        }
+        if has_keyword {
+            let first = words[0].range;
+            if words.len() > 1 {
+                self.blank_tokens(start + 1, start + words.len() - 1, mask);
+            }
+            mask.put(first.start(), "T");
+        }
+    }
+}
+
+/// Where a word stands.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    begins_statement: bool,
+    bracket: Option<Bracket>,
+    next_directive: Option<TextSize>,
+}
+
+fn is_control_word(word: &str) -> bool {
+    matches!(
+        word,
+        "if" | "for"
+            | "while"
+            | "switch"
+            | "return"
+            | "sizeof"
+            | "catch"
+            | "defined"
+            | "asm"
+            | "__asm__"
+            | "static_assert"
+            | "_Static_assert"
+            | "decltype"
+            | "alignas"
+            | "throw"
+            | "typeof"
+            | "__typeof__"
+            | "co_await"
+            | "co_return"
+            | "co_yield"
+            | "constexpr"
+    )
+}
+
+fn is_type_word(word: &str) -> bool {
+    matches!(
+        word,
+        "int"
+            | "double"
+            | "float"
+            | "char"
+            | "long"
+            | "short"
+            | "unsigned"
+            | "signed"
+            | "bool"
+            | "void"
+            | "_Bool"
+            | "struct"
+            | "union"
+            | "enum"
+            | "const"
+            | "volatile"
+    )
+}

@@ -2,7 +2,10 @@
 //!
 //! Each rule reports every place that breaks it.
 
-#![expect(clippy::unwrap_used, reason = "a rule that cannot be checked is a failed test")]
+#![expect(
+    clippy::unwrap_used,
+    reason = "a rule that cannot be checked is a failed test"
+)]
 
 use std::collections::BTreeMap;
 use std::fs;

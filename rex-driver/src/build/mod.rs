@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 pub use command::{Command, Plan};
 pub use image::{DeviceBuild, DeviceUnit};
 
-use crate::flags::{CompilerFlags, FlagKind};
+use crate::flags::{CompilerFlags, Flag, FlagKind};
 use crate::toolchain::{DeviceCompiler, Family, HostCompiler, HostCompilers, OffloadRuntime};
 use command::folder_of;
 use rex_syntax::source::Language;
@@ -115,7 +115,6 @@ pub fn plan(request: &BuildRequest<'_>) -> Plan {
                 None => stages.push(commands),
             }
         }
-        let object = request.work.join("register_cubin.o");
         let name = image_name(request);
         let source = match request.placement {
             ImagePlacement::Embedded => ImageSource::Embedded(&image),
@@ -123,16 +122,10 @@ pub fn plan(request: &BuildRequest<'_>) -> Plan {
         };
         let source = has_device_code.then_some(source);
         let cxx = &request.host.cxx;
-        let register = registration(
-            cxx,
-            request.flags,
-            runtime.abi,
-            request.work,
-            source,
-            &object,
-        );
-        stages.push(vec![register]);
-        link_objects.push(object);
+        let register = registration(cxx, request.flags, runtime.abi, request.work, source);
+        stages[0].push(register.compile);
+        stages.push(vec![register.assemble]);
+        link_objects.push(register.object);
     }
     stages.push(vec![link(request, &link_objects)]);
     stages.retain(|stage| !stage.is_empty());
@@ -248,32 +241,53 @@ pub enum ImageSource<'a> {
     Searched(&'a OsStr),
 }
 
-/// Compiles the code that registers the image of a program or shared library.
+/// The code that registers the image of a program or shared library, made in two steps: the image is
+/// needed only by the second, which is quick.
+#[derive(Clone, Debug)]
+pub struct Registration {
+    /// Compiles it to assembly.
+    pub compile: Command,
+    /// Makes the object, with the image in it if it is embedded.
+    pub assemble: Command,
+    /// The object.
+    pub object: PathBuf,
+}
+
+/// Plans the code that registers the image.
 pub fn registration(
     cxx: &HostCompiler,
     flags: &CompilerFlags,
     abi: u32,
     helpers: &Path,
     image: Option<ImageSource<'_>>,
-    object: &Path,
-) -> Command {
-    let flags = flags
-        .words_where(|flag| matches!(flag.kind, FlagKind::Everywhere | FlagKind::Machine))
-        .into_iter()
-        .filter(|word| word != "-shared" && word != "-static");
+) -> Registration {
+    let is_for_both = |flag: &Flag| matches!(flag.kind, FlagKind::Everywhere | FlagKind::Machine);
+    let flags = flags.words_where(is_for_both).into_iter();
     let image = image.map(|image| match image {
         ImageSource::Embedded(file) => string_define("REX_EMBED_IMAGE", file.as_os_str()),
         ImageSource::Searched(name) => string_define("REX_IMAGE_NAME", name),
     });
-    Command::of_compiler(cxx)
-        .arg("-O2")
-        .args(flags)
+    let assembly = helpers.join("register_cubin.s");
+    let object = helpers.join("register_cubin.o");
+    let compile = Command::of_compiler(cxx)
+        .args(["-O1", "-fPIC"])
+        .args(flags.filter(|word| word != "-shared" && word != "-static"))
         .arg(abi_define(abi))
         .args(image)
-        .arg("-c")
+        .arg("-S")
         .arg(helpers.join("register_cubin.cpp"))
         .arg("-o")
-        .arg(object)
+        .arg(&assembly);
+    let assemble = Command::of_compiler(cxx)
+        .arg("-c")
+        .arg(&assembly)
+        .arg("-o")
+        .arg(&object);
+    Registration {
+        compile,
+        assemble,
+        object,
+    }
 }
 
 fn link(request: &BuildRequest<'_>, objects: &[PathBuf]) -> Command {

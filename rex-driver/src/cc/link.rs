@@ -9,11 +9,13 @@ use super::bundle::{Form, Record, has_device_code, records, section_of};
 use super::invocation::{Item, Step};
 use super::{Cx, Ended, compile, run_all};
 use crate::build::command::Command;
-use crate::build::{DeviceBuild, DeviceTarget, ImageSource, link_runtime, registration};
+use crate::build::{
+    DeviceBuild, DeviceTarget, ImageSource, Registration, link_runtime, registration,
+};
 use crate::error::Error;
 use crate::flags::FlagKind;
 use crate::toolchain::elf::read_shared_library;
-use crate::toolchain::{DeviceCompiler, find_device_compiler};
+use crate::toolchain::{DeviceCompiler, OffloadRuntime, find_device_compiler};
 use crate::write::{WorkFolder, Writer};
 
 /// One word or file of the link, in the order of the command line.
@@ -62,14 +64,18 @@ pub(super) fn program(cx: &Cx) -> Result<Ended, Error> {
         .output
         .clone()
         .unwrap_or_else(|| "a.out".into());
-    let records = gather(cx, &parts, work.path())?;
-    let runtime = cx.runtime()?;
+    let mut image = ImageBuild::new(cx, cx.runtime()?, work.path());
+    let records = match gather(cx, &parts)? {
+        Gathered::All(records) => records,
+        Gathered::LinkerDecides => image.trial_link(&parts)?,
+    };
     let mut objects = Vec::new();
     if !records.is_empty() {
-        objects.push(make_image(cx, &records, runtime.abi, work.path())?);
+        image.make(&records)?;
+        objects.push(image.registration.object.clone());
     }
     let link = link_command(cx, &parts, &objects);
-    run_all([link_runtime(link, &runtime).arg("-o").arg(&output)])?;
+    run_all([link_runtime(link, &image.runtime).arg("-o").arg(&output)])?;
     if !records.is_empty() {
         drop_section(cx, &output)?;
     }
@@ -99,14 +105,17 @@ fn link_command(cx: &Cx, parts: &[Part], objects: &[PathBuf]) -> Command {
     command.args(objects)
 }
 
-/// Collects the records of everything that is linked.
-///
-/// Objects are always linked, so they are read. Which members of archives are linked only the linker
-/// knows: if an archive has device code, the program is linked once without an image and its section read.
-fn gather(cx: &Cx, parts: &[Part], work: &Path) -> Result<Vec<Record>, Error> {
+/// The device code of what is linked, as far as the inputs tell.
+enum Gathered {
+    /// All of it.
+    All(Vec<Record>),
+    /// An archive has device code, and only the linker knows which of its members are linked.
+    LinkerDecides,
+}
+
+fn gather(cx: &Cx, parts: &[Part]) -> Result<Gathered, Error> {
     let folders = library_folders(cx);
     let mut section = Vec::new();
-    let mut linker_decides = false;
     for part in parts {
         let path = match part {
             Part::File(path) => Some(path.clone()),
@@ -115,57 +124,87 @@ fn gather(cx: &Cx, parts: &[Part], work: &Path) -> Result<Vec<Record>, Error> {
         let Some(Ok(file)) = path.map(fs::read) else {
             continue;
         };
-        if is_shared_library(&file) {
-            continue;
-        }
         match section_of(&file) {
+            _ if is_shared_library(&file) => {}
             Some(records) => section.extend(records),
-            None => linker_decides |= has_device_code(&file),
+            None if has_device_code(&file) => return Ok(Gathered::LinkerDecides),
+            None => {}
         }
     }
-    if linker_decides {
-        let trial = work.join("trial");
-        let link = link_command(cx, parts, &[]).arg("-Wl,--unresolved-symbols=ignore-all");
-        run_all([link.arg("-o").arg(&trial)])?;
-        let file = fs::read(&trial).map_err(Error::io("read", &trial))?;
-        section = section_of(&file).unwrap_or_default().to_vec();
-    }
-    records(&section).map_err(|damaged| Error::Usage(damaged.to_string()))
+    Ok(Gathered::All(read_records(&section)?))
 }
 
-/// Makes the image from the records and an object that embeds and registers it.
-fn make_image(cx: &Cx, records: &[Record], abi: u32, work: &Path) -> Result<PathBuf, Error> {
-    let target = target_of(cx, records, abi)?;
-    let writer = Writer::default();
-    let objects: Vec<PathBuf> = (0..records.len())
-        .map(|record_idx| work.join(format!("{record_idx}.device.o")))
-        .collect();
-    for (record, object) in records.iter().zip(&objects) {
-        writer.write(object, &record.code)?;
+fn read_records(section: &[u8]) -> Result<Vec<Record>, Error> {
+    records(section).map_err(|damaged| Error::Usage(damaged.to_string()))
+}
+
+/// Makes the image and the object that embeds and registers it.
+struct ImageBuild<'a> {
+    cx: &'a Cx,
+    runtime: OffloadRuntime,
+    work: &'a Path,
+    image: PathBuf,
+    registration: Registration,
+    is_compiled: bool,
+}
+
+impl<'a> ImageBuild<'a> {
+    fn new(cx: &'a Cx, runtime: OffloadRuntime, work: &'a Path) -> ImageBuild<'a> {
+        let image = work.join("image");
+        let source = Some(ImageSource::Embedded(&image));
+        let registration = registration(&cx.host.cxx, &cx.flags, runtime.abi, work, source);
+        ImageBuild {
+            cx,
+            runtime,
+            work,
+            image,
+            registration,
+            is_compiled: false,
+        }
     }
-    for (name, text) in rex_emit::helper_files() {
-        writer.write(&work.join(name), text.as_bytes())?;
+
+    /// Links once with an empty image, to see which records the linker takes.
+    fn trial_link(&mut self, parts: &[Part]) -> Result<Vec<Record>, Error> {
+        Writer::default().write(&self.image, b"")?;
+        self.register()?;
+        let trial = self.work.join("trial");
+        let objects = std::slice::from_ref(&self.registration.object);
+        let link = link_runtime(link_command(self.cx, parts, objects), &self.runtime);
+        run_all([link.arg("-o").arg(&trial)])?;
+        let file = fs::read(&trial).map_err(Error::io("read", &trial))?;
+        read_records(section_of(&file).unwrap_or_default())
     }
-    let image = work.join("image");
-    let build = DeviceBuild {
-        target: &target,
-        cxx: &cx.host.cxx,
-        flags: &cx.flags,
-        abi,
-        helpers: work,
-    };
-    let object = work.join("register_cubin.o");
-    let mut commands = build.link(&objects, &image);
-    commands.push(registration(
-        &cx.host.cxx,
-        &cx.flags,
-        abi,
-        work,
-        Some(ImageSource::Embedded(&image)),
-        &object,
-    ));
-    run_all(commands)?;
-    Ok(object)
+
+    fn make(&mut self, records: &[Record]) -> Result<(), Error> {
+        let abi = self.runtime.abi;
+        let target = target_of(self.cx, records, abi)?;
+        let objects: Vec<PathBuf> = (0..records.len())
+            .map(|record_idx| self.work.join(format!("{record_idx}.device.o")))
+            .collect();
+        for (record, object) in records.iter().zip(&objects) {
+            Writer::default().write(object, &record.code)?;
+        }
+        let build = DeviceBuild {
+            target: &target,
+            cxx: &self.cx.host.cxx,
+            flags: &self.cx.flags,
+            abi,
+            helpers: self.work,
+        };
+        run_all(build.link(&objects, &self.image))?;
+        self.register()
+    }
+
+    fn register(&mut self) -> Result<(), Error> {
+        if !self.is_compiled {
+            for (name, text) in rex_emit::helper_files() {
+                Writer::default().write(&self.work.join(name), text.as_bytes())?;
+            }
+            run_all([self.registration.compile.clone()])?;
+            self.is_compiled = true;
+        }
+        run_all([self.registration.assemble.clone()])
+    }
 }
 
 /// The device that all records are for.

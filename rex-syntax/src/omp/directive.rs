@@ -50,6 +50,7 @@ leaves! {
     Ordered "ordered";
     Task "task";
     Taskloop "taskloop";
+    TaskIteration "task_iteration";
     Taskwait "taskwait";
     Taskgroup "taskgroup";
     Taskyield "taskyield";
@@ -150,8 +151,8 @@ impl Directive {
         };
         match first {
             TargetEnterData | TargetExitData | TargetUpdate | Barrier | Flush | Taskwait
-            | Taskyield | Depobj | Cancel | CancellationPoint | Interop | Error | Nothing
-            | Scan => Association::Standalone,
+            | Taskyield | TaskIteration | Depobj | Cancel | CancellationPoint | Interop | Error
+            | Nothing | Scan => Association::Standalone,
             Ordered
                 if self.clauses.iter().any(|clause| {
                     matches!(clause.name, ClauseName::Depend | ClauseName::Doacross)

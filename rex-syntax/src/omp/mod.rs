@@ -2,6 +2,7 @@
 //!
 //! [`directive`] and [`clause`] are the model; [`parse`] reads a pragma's text into it. Nothing here knows what the directives mean.
 
+mod allowed;
 pub mod clause;
 pub mod directive;
 pub(crate) mod locator;

@@ -5,6 +5,7 @@
 
 use text_size::TextRange;
 
+use super::allowed::{constructs_with, is_allowed};
 use super::clause::{Argument, Clause, ClauseName, ListItem, Modifier};
 use super::directive::{Directive, Leaf};
 use super::locator::{closing, cover, list_item};
@@ -63,6 +64,7 @@ impl<'p> Parser<'p> {
             }
             clauses.extend(self.clause());
         }
+        self.report_misplaced(&clauses);
         self.report_duplicates(&clauses);
         Directive {
             range: line.range,
@@ -168,6 +170,10 @@ impl<'p> Parser<'p> {
         let known = ClauseName::ALL.iter().find(|name| name.spelling() == word);
         if let Some(&name) = known {
             return name;
+        }
+        // `requires` takes extensions by this prefix.
+        if word.starts_with("ext_") && self.leaves == [Leaf::Requires] {
+            return ClauseName::Unknown;
         }
         let mut diagnostic = self.error(
             Code::UnknownClause,
@@ -512,6 +518,29 @@ impl<'p> Parser<'p> {
             if let Some(meant) = closest(word, known.iter().copied()) {
                 diagnostic = diagnostic.with_help(format!("did you mean `{meant}`?"));
             }
+            self.diagnostics.push(diagnostic);
+        }
+    }
+
+    fn report_misplaced(&mut self, clauses: &[Clause]) {
+        for clause in clauses {
+            if clause.name == ClauseName::Unknown || is_allowed(&self.leaves, clause.name) {
+                continue;
+            }
+            let spelling = clause.name.spelling();
+            let words: Vec<&str> = self.leaves.iter().map(|leaf| leaf.spelling()).collect();
+            let directive = words.join(" ");
+            let others: Vec<String> = constructs_with(clause.name)
+                .into_iter()
+                .map(|leaf| format!("`{}`", leaf.spelling()))
+                .collect();
+            let diagnostic = self
+                .error(
+                    Code::ClauseNotAllowed,
+                    clause.name_range,
+                    format!("`{directive}` takes no clause `{spelling}`"),
+                )
+                .with_note(format!("`{spelling}` belongs to {}", others.join(", ")));
             self.diagnostics.push(diagnostic);
         }
     }

@@ -172,6 +172,9 @@ fn expressions_with_modifiers() {
               Schedule static:
               Depend iterator<i=0:n>: in: a[i]
               Depend source:
+            REX0104 `num_teams` `target` takes no clause `num_teams`
+            REX0104 `schedule` `target` takes no clause `schedule`
+            REX0104 `schedule` `target` takes no clause `schedule`
             REX0105 `schedule(static)` clause `schedule` may appear once on a directive
         "#]],
     );
@@ -208,24 +211,25 @@ fn mistakes_are_reported_and_parsing_goes_on() {
     check(
         "#pragma omp target mpa(a) pirvate(b) private(c,,d) private() nowait nowait collapse(",
         expect![[r#"
-        target
-          Unknown raw `a`
-          Unknown raw `b`
-          Private c d
-          Private raw ``
-          Nowait
-          Nowait
-          Collapse raw ``
-        REX0102 `mpa` `mpa` is no OpenMP clause
-            did you mean `map`?
-        REX0102 `pirvate` `pirvate` is no OpenMP clause
-            did you mean `private`?
-        REX0103 `c` a list item is missing beside this comma
-        REX0103 `` the parentheses of `private` are empty
-        REX0103 `(` this parenthesis is never closed
-        REX0103 `` the parentheses of `collapse` are empty
-        REX0105 `nowait` clause `nowait` may appear once on a directive
-    "#]],
+            target
+              Unknown raw `a`
+              Unknown raw `b`
+              Private c d
+              Private raw ``
+              Nowait
+              Nowait
+              Collapse raw ``
+            REX0102 `mpa` `mpa` is no OpenMP clause
+                did you mean `map`?
+            REX0102 `pirvate` `pirvate` is no OpenMP clause
+                did you mean `private`?
+            REX0103 `c` a list item is missing beside this comma
+            REX0103 `` the parentheses of `private` are empty
+            REX0103 `(` this parenthesis is never closed
+            REX0103 `` the parentheses of `collapse` are empty
+            REX0104 `collapse` `target` takes no clause `collapse`
+            REX0105 `nowait` clause `nowait` may appear once on a directive
+        "#]],
     );
     check(
         "#pragma omp tarket map(a)",
@@ -258,6 +262,44 @@ fn mistakes_are_reported_and_parsing_goes_on() {
         REX0103 `+` expected a clause, found `+`
         REX0102 `x` `x` is no OpenMP clause
     "#]],
+    );
+}
+
+#[test]
+fn clauses_of_other_directives_are_reported() {
+    check(
+        "#pragma omp target nowait schedule(static)",
+        expect![[r#"
+        target
+          Nowait
+          Schedule static:
+        REX0104 `schedule` `target` takes no clause `schedule`
+    "#]],
+    );
+    check(
+        "#pragma omp parallel for nowait",
+        expect![[r#"
+        parallel for
+          Nowait
+        REX0104 `nowait` `parallel for` takes no clause `nowait`
+    "#]],
+    );
+    check(
+        "#pragma omp target parallel for nowait copyin(x)",
+        expect![[r#"
+            target parallel for
+              Nowait
+              Copyin x
+            REX0104 `copyin` `target parallel for` takes no clause `copyin`
+        "#]],
+    );
+    check(
+        "#pragma omp requires ext_vendor unified_address",
+        expect![[r#"
+            requires
+              Unknown
+              UnifiedAddress
+        "#]],
     );
 }
 

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use rex_emit::{ArtifactKind, ArtifactSet};
+use rex_emit::{ArtifactSet, EmitError};
+use rex_ir::verify::{VerifyErrors, verify};
 use rex_passes::manager::{Checking, PassFailure};
 use rex_passes::{PassManager, registry};
 use rex_syntax::diag::{Diagnostic, Diagnostics, Severity};
@@ -51,7 +52,22 @@ pub struct InternalError {
     pub name: String,
     /// What went wrong.
     #[source]
-    pub failure: PassFailure,
+    pub failure: Failure,
+}
+
+/// A rule that a part of the compiler broke.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Failure {
+    /// A pass.
+    #[error(transparent)]
+    Pass(#[from] PassFailure),
+    /// The finished program is not valid.
+    #[error(transparent)]
+    Verify(#[from] VerifyErrors),
+    /// The emitters.
+    #[error(transparent)]
+    Emit(#[from] EmitError),
 }
 
 /// Collects the options of a [`Compiler`].
@@ -126,22 +142,16 @@ impl Compiler {
         let unit = read_unit(&mut sources, file, expansion, &mut diagnostics);
         let (mut program, messages) = rex_ir::build::build(sources, unit);
         diagnostics.extend(messages);
+        let internal = |failure: Failure| InternalError {
+            name: name.clone(),
+            failure,
+        };
         self.passes
             .run(&mut program, &mut diagnostics, &mut ())
-            .map_err(|failure| InternalError {
-                name: name.clone(),
-                failure,
-            })?;
-        let artifacts = program.constructs.is_empty().then(|| {
-            let mut artifacts = ArtifactSet::new();
-            let file_name = format!("rose_{}", name.rsplit('/').next().unwrap_or(&name));
-            artifacts.push(
-                ArtifactKind::Host,
-                file_name,
-                program.sources.file(file).bytes().to_vec(),
-            );
-            artifacts
-        });
+            .map_err(|failure| internal(failure.into()))?;
+        let verified = verify(&program).map_err(|errors| internal(errors.into()))?;
+        let artifacts = rex_emit::emit(verified).map_err(|error| internal(error.into()))?;
+        let artifacts = Some(artifacts);
         Ok(Compilation {
             diagnostics: diagnostics.into_sorted(),
             sources: program.sources,

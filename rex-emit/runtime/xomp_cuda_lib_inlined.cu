@@ -148,6 +148,10 @@ template <typename Value> struct rex_atomic_access<Value, rex_width_lock> {
   }
 };
 
+/// decltype(rex_value_of(x)) is the type of x without reference and qualifiers.
+template <typename Value> REX_DEVICE Value rex_value_of(const volatile Value &);
+template <typename Value> REX_DEVICE Value rex_value_of(const Value &);
+
 /// *address = function(*address), atomically. `function` may be called several times.
 template <typename Value, typename Function>
 REX_DEVICE rex_update<Value> rex_atomic_apply(Value *address, Function function) {

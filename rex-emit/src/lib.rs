@@ -41,7 +41,11 @@ pub fn emit(verified: Verified<'_>) -> Result<ArtifactSet, EmitError> {
         return Ok(artifacts);
     }
     artifacts.push(ArtifactKind::Host, host_name, host::emit(program)?);
-    artifacts.push(ArtifactKind::Device, device_file_name(file.name()), device::emit(program)?);
+    artifacts.push(
+        ArtifactKind::Device,
+        device_file_name(file.name()),
+        device::emit(program)?,
+    );
     for (name, text) in helper_files() {
         artifacts.push(ArtifactKind::Helper, *name, text.as_bytes().to_vec());
     }
@@ -53,7 +57,10 @@ pub fn host_file_name(input: &str, language: Language) -> String {
     let base = base_name(input);
     match base.rsplit_once('.') {
         Some(_) => format!("rose_{base}"),
-        None => format!("rose_{base}.{}", if language == Language::C { "c" } else { "cpp" }),
+        None => format!(
+            "rose_{base}.{}",
+            if language == Language::C { "c" } else { "cpp" }
+        ),
     }
 }
 

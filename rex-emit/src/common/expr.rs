@@ -44,7 +44,11 @@ struct Printer<'a> {
 impl Printer<'_> {
     fn at(&self, expr: &Expr, wanted: Level) -> String {
         let (text, level) = self.expr(expr);
-        if level < wanted { format!("({text})") } else { text }
+        if level < wanted {
+            format!("({text})")
+        } else {
+            text
+        }
     }
 
     fn expr(&self, expr: &Expr) -> (String, Level) {
@@ -62,20 +66,46 @@ impl Printer<'_> {
                 (text, level)
             }
             Expr::Words(words) => (words.to_string(), level_of_words(words)),
-            Expr::AddressOf(operand) => (format!("&{}", self.at(operand, Level::Unary)), Level::Unary),
+            Expr::AddressOf(operand) => {
+                (format!("&{}", self.at(operand, Level::Unary)), Level::Unary)
+            }
             Expr::Deref(operand) => (format!("*{}", self.at(operand, Level::Unary)), Level::Unary),
             Expr::Index(base, index) => (
-                format!("{}[{}]", self.at(base, Level::Postfix), self.at(index, Level::Conditional)),
+                format!(
+                    "{}[{}]",
+                    self.at(base, Level::Postfix),
+                    self.at(index, Level::Conditional)
+                ),
                 Level::Postfix,
             ),
-            Expr::Member(base, name) => (format!("{}.{name}", self.at(base, Level::Postfix)), Level::Postfix),
-            Expr::Arrow(base, name) => (format!("{}->{name}", self.at(base, Level::Postfix)), Level::Postfix),
-            Expr::SizeOf(operand) => (format!("sizeof({})", self.at(operand, Level::Conditional)), Level::Postfix),
-            Expr::SizeOfType(ty) => (format!("sizeof({})", self.program.types.spell(*ty)), Level::Postfix),
-            Expr::Cast(ty, operand) => {
-                (format!("({}){}", self.program.types.spell(*ty), self.at(operand, Level::Unary)), Level::Unary)
-            }
-            Expr::ToInt64(operand) => (format!("(int64_t){}", self.at(operand, Level::Unary)), Level::Unary),
+            Expr::Member(base, name) => (
+                format!("{}.{name}", self.at(base, Level::Postfix)),
+                Level::Postfix,
+            ),
+            Expr::Arrow(base, name) => (
+                format!("{}->{name}", self.at(base, Level::Postfix)),
+                Level::Postfix,
+            ),
+            Expr::SizeOf(operand) => (
+                format!("sizeof({})", self.at(operand, Level::Conditional)),
+                Level::Postfix,
+            ),
+            Expr::SizeOfType(ty) => (
+                format!("sizeof({})", self.program.types.spell(*ty)),
+                Level::Postfix,
+            ),
+            Expr::Cast(ty, operand) => (
+                format!(
+                    "({}){}",
+                    self.program.types.spell(*ty),
+                    self.at(operand, Level::Unary)
+                ),
+                Level::Unary,
+            ),
+            Expr::ToInt64(operand) => (
+                format!("(int64_t){}", self.at(operand, Level::Unary)),
+                Level::Unary,
+            ),
             Expr::Binary(op, left, right) => self.binary(*op, left, right),
             Expr::Conditional(condition, then, otherwise) => (
                 format!(
@@ -87,9 +117,14 @@ impl Printer<'_> {
                 Level::Conditional,
             ),
             Expr::Call(function, arguments) => {
-                let arguments: Vec<String> =
-                    arguments.iter().map(|argument| self.at(argument, Level::Conditional)).collect();
-                (format!("{function}({})", arguments.join(", ")), Level::Postfix)
+                let arguments: Vec<String> = arguments
+                    .iter()
+                    .map(|argument| self.at(argument, Level::Conditional))
+                    .collect();
+                (
+                    format!("{function}({})", arguments.join(", ")),
+                    Level::Postfix,
+                )
             }
         }
     }
@@ -105,13 +140,22 @@ impl Printer<'_> {
             BinaryOp::NotEqual => ("!=", Level::Equality, Level::Relational),
             BinaryOp::And => ("&&", Level::And, Level::Equality),
         };
-        (format!("{} {word} {}", self.at(left, level), self.at(right, right_level)), level)
+        (
+            format!(
+                "{} {word} {}",
+                self.at(left, level),
+                self.at(right, right_level)
+            ),
+            level,
+        )
     }
 }
 
 /// The user's words bind as tightly as a name only if they are one.
 fn level_of_words(words: &str) -> Level {
-    let plain = words.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == ':' || c == '.');
+    let plain = words
+        .chars()
+        .all(|c| c.is_ascii_alphanumeric() || c == '_' || c == ':' || c == '.');
     let wrapped = words.starts_with('(') && matching_close(words) == Some(words.len() - 1);
     if plain || wrapped {
         Level::Primary

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use rex_ir::expr::Expr;
 use rex_ir::kernel::{
-    AtomicForm, AtomicPlan, BodyText, IterationSpace, LastprivateTarget, LoopPlan, Plan, Prologue, ReductionPlan, ReductionTarget,
+    AtomicForm, AtomicPlan, BodyText, IterationSpace, LastprivateTarget, LoopPlan, Plan, Prologue,
+    ReductionPlan, ReductionTarget,
 };
 use rex_ir::program::Program;
 use rex_ir::region::{CanonicalLoop, LoopStep, ReductionOperation, Relation};
@@ -29,13 +30,24 @@ pub(super) fn locks_of(plan: &Plan, names: &mut BTreeSet<SmolStr>) {
             names.insert(lock.clone());
             locks_of(body, names);
         }
-        Plan::Text(text) => text.replacements.iter().for_each(|(_, plan)| locks_of(plan, names)),
+        Plan::Text(text) => text
+            .replacements
+            .iter()
+            .for_each(|(_, plan)| locks_of(plan, names)),
         Plan::Sequence(plans) => plans.iter().for_each(|plan| locks_of(plan, names)),
         Plan::Loop(inner) => locks_of(&inner.body, names),
-        Plan::Parallel { body, .. } | Plan::Single { body, .. } | Plan::UniformLoop { body, .. } | Plan::Leader(body) => {
+        Plan::Parallel { body, .. }
+        | Plan::Single { body, .. }
+        | Plan::UniformLoop { body, .. }
+        | Plan::Leader(body) => {
             locks_of(body, names);
         }
-        Plan::UniformIf { then, otherwise, .. } | Plan::TeamIf { then, otherwise, .. } => {
+        Plan::UniformIf {
+            then, otherwise, ..
+        }
+        | Plan::TeamIf {
+            then, otherwise, ..
+        } => {
             locks_of(then, names);
             if let Some(otherwise) = otherwise {
                 locks_of(otherwise, names);
@@ -47,7 +59,12 @@ pub(super) fn locks_of(plan: &Plan, names: &mut BTreeSet<SmolStr>) {
             }
             locks_of(body, names);
         }
-        Plan::Nothing | Plan::Declare(_) | Plan::Shared { .. } | Plan::Barrier | Plan::Fence | Plan::Atomic(_) => {}
+        Plan::Nothing
+        | Plan::Declare(_)
+        | Plan::Shared { .. }
+        | Plan::Barrier
+        | Plan::Fence
+        | Plan::Atomic(_) => {}
     }
 }
 
@@ -76,7 +93,11 @@ impl<'p> BodyPrinter<'p> {
     fn words_of(&self, range: TextRange) -> String {
         let mut out = String::new();
         let mut copied = range.start();
-        for (at, word) in self.words.iter().filter(|(at, _)| range.contains_range(*at)) {
+        for (at, word) in self
+            .words
+            .iter()
+            .filter(|(at, _)| range.contains_range(*at))
+        {
             out.push_str(self.program.text(TextRange::new(copied, at.start())));
             out.push_str(word);
             copied = at.end();
@@ -92,8 +113,15 @@ impl<'p> BodyPrinter<'p> {
         for (range, plan) in &text.replacements {
             out.push_str(&self.words_of(TextRange::new(copied, range.start())));
             let line_start = out.rfind('\n').map_or(0, |at| at + 1);
-            let lead: String = out[line_start..].chars().take_while(|c| *c == ' ' || *c == '\t').collect();
-            let lead = if line_start == 0 { indent.to_string() } else { lead };
+            let lead: String = out[line_start..]
+                .chars()
+                .take_while(|c| *c == ' ' || *c == '\t')
+                .collect();
+            let lead = if line_start == 0 {
+                indent.to_string()
+            } else {
+                lead
+            };
             let lines = self.plan(plan, &lead);
             if lines.is_empty() {
                 out.push(';');
@@ -123,11 +151,22 @@ impl<'p> BodyPrinter<'p> {
                 let end = if text.ends_with(';') { "" } else { ";" };
                 vec![format!("{}{end}", reindent(text, STEP))]
             }
-            Prologue::Literal { name, ty, parameter } => {
+            Prologue::Literal {
+                name,
+                ty,
+                parameter,
+            } => {
                 let value = self.value_type(*ty);
-                vec![format!("{} = rex_literal<{value}>({parameter});", types.declare(*ty, name))]
+                vec![format!(
+                    "{} = rex_literal<{value}>({parameter});",
+                    types.declare(*ty, name)
+                )]
             }
-            Prologue::SharedLiteral { name, ty, parameter } => {
+            Prologue::SharedLiteral {
+                name,
+                ty,
+                parameter,
+            } => {
                 let value = self.value_type(*ty);
                 vec![
                     format!("__shared__ {};", self.declare_mutable(*ty, name)),
@@ -135,16 +174,37 @@ impl<'p> BodyPrinter<'p> {
                     "__syncthreads();".to_string(),
                 ]
             }
-            Prologue::Reference { name, ty, parameter } => {
-                vec![format!("{} = *{parameter};", self.declare_reference(*ty, name))]
+            Prologue::Reference {
+                name,
+                ty,
+                parameter,
+            } => {
+                vec![format!(
+                    "{} = *{parameter};",
+                    self.declare_reference(*ty, name)
+                )]
             }
-            Prologue::ArrayReference { name, ty, parameter } => {
+            Prologue::ArrayReference {
+                name,
+                ty,
+                parameter,
+            } => {
                 let pointer = types.declare(*ty, "(*)");
-                vec![format!("{} = *reinterpret_cast<{pointer}>({parameter});", self.declare_reference(*ty, name))]
+                vec![format!(
+                    "{} = *reinterpret_cast<{pointer}>({parameter});",
+                    self.declare_reference(*ty, name)
+                )]
             }
-            Prologue::View { name, element, extents, parameter } => {
-                let extents_text: Vec<String> =
-                    extents.iter().map(|extent| expr::print(self.program, self, extent)).collect();
+            Prologue::View {
+                name,
+                element,
+                extents,
+                parameter,
+            } => {
+                let extents_text: Vec<String> = extents
+                    .iter()
+                    .map(|extent| expr::print(self.program, self, extent))
+                    .collect();
                 vec![format!(
                     "rex_view<{}, {}> {name}({parameter}, {});",
                     types.spell(*element),
@@ -157,18 +217,28 @@ impl<'p> BodyPrinter<'p> {
                 let array = matches!(types.get(types.desugar(*ty)).kind, TypeKind::Array { .. });
                 if array {
                     vec![
-                        format!("{} = {name};", self.declare_reference(*ty, &format!("{name}__outer"))),
+                        format!(
+                            "{} = {name};",
+                            self.declare_reference(*ty, &format!("{name}__outer"))
+                        ),
                         format!("{};", self.declare_mutable(*ty, name)),
                         format!("memcpy({name}, {name}__outer, sizeof({name}));"),
                     ]
                 } else {
                     vec![
-                        format!("{} = {name};", self.declare_reference(*ty, &format!("{name}__outer"))),
+                        format!(
+                            "{} = {name};",
+                            self.declare_reference(*ty, &format!("{name}__outer"))
+                        ),
                         format!("{} = {name}__outer;", self.declare_mutable(*ty, name)),
                     ]
                 }
             }
-            Prologue::ThreadCopy { name, ty, parameter } => {
+            Prologue::ThreadCopy {
+                name,
+                ty,
+                parameter,
+            } => {
                 let array = matches!(types.get(types.desugar(*ty)).kind, TypeKind::Array { .. });
                 if array {
                     vec![
@@ -176,7 +246,10 @@ impl<'p> BodyPrinter<'p> {
                         format!("memcpy({name}, {parameter}, sizeof({name}));"),
                     ]
                 } else {
-                    vec![format!("{} = *{parameter};", self.declare_mutable(*ty, name))]
+                    vec![format!(
+                        "{} = *{parameter};",
+                        self.declare_mutable(*ty, name)
+                    )]
                 }
             }
         }
@@ -219,41 +292,79 @@ impl<'p> BodyPrinter<'p> {
                 let inner = format!("{indent}{STEP}");
                 let mut lines = vec!["{".to_string()];
                 for plan in plans {
-                    lines.extend(self.plan(plan, &inner).into_iter().map(|line| format!("{STEP}{line}")));
+                    lines.extend(
+                        self.plan(plan, &inner)
+                            .into_iter()
+                            .map(|line| format!("{STEP}{line}")),
+                    );
                 }
                 lines.push("}".to_string());
                 lines
             }
-            Plan::Declare(prologue) => prologue.iter().flat_map(|line| self.prologue(line)).collect(),
+            Plan::Declare(prologue) => prologue
+                .iter()
+                .flat_map(|line| self.prologue(line))
+                .collect(),
             Plan::Loop(plan) => self.shared_loop(plan, indent),
-            Plan::Parallel { num_threads, privates, reductions, body } => {
-                self.parallel(num_threads.as_ref(), privates, reductions, body, indent)
-            }
+            Plan::Parallel {
+                num_threads,
+                privates,
+                reductions,
+                body,
+            } => self.parallel(num_threads.as_ref(), privates, reductions, body, indent),
             Plan::Leader(body) => {
                 let mut lines = self.braced("if (threadIdx.x == 0)", body, indent);
                 lines.push("__syncthreads();".to_string());
                 lines
             }
-            Plan::UniformIf { condition, then, otherwise } => {
+            Plan::UniformIf {
+                condition,
+                then,
+                otherwise,
+            } => {
                 let head = format!("if ({})", self.text(condition, indent));
                 self.conditional(&head, then, otherwise.as_deref(), indent)
             }
-            Plan::TeamIf { condition, then, otherwise } => {
-                let head = format!("if (rex_broadcast(threadIdx.x == 0 && ({})))", self.text(condition, indent));
+            Plan::TeamIf {
+                condition,
+                then,
+                otherwise,
+            } => {
+                let head = format!(
+                    "if (rex_broadcast(threadIdx.x == 0 && ({})))",
+                    self.text(condition, indent)
+                );
                 self.conditional(&head, then, otherwise.as_deref(), indent)
             }
             Plan::UniformLoop { head, body } => {
                 let head = self.text(head, indent);
                 self.braced(head.trim_end(), body, indent)
             }
-            Plan::TeamLoop { init, condition, step, body, tests_first } => {
-                self.team_loop(init.as_deref(), condition.as_ref(), step.as_ref(), body, *tests_first, indent)
-            }
-            Plan::Shared { name, ty, initializer } => self.shared(name, *ty, initializer.as_ref(), indent),
+            Plan::TeamLoop {
+                init,
+                condition,
+                step,
+                body,
+                tests_first,
+            } => self.team_loop(
+                init.as_deref(),
+                condition.as_ref(),
+                step.as_ref(),
+                body,
+                *tests_first,
+                indent,
+            ),
+            Plan::Shared {
+                name,
+                ty,
+                initializer,
+            } => self.shared(name, *ty, initializer.as_ref(), indent),
             Plan::Barrier => vec!["__syncthreads();".to_string()],
             Plan::Fence => vec!["__threadfence();".to_string()],
             Plan::Atomic(atomic) => self.atomic(atomic, indent),
-            Plan::Critical { lock, body } => self.braced(&format!("REX_CRITICAL({lock})"), body, indent),
+            Plan::Critical { lock, body } => {
+                self.braced(&format!("REX_CRITICAL({lock})"), body, indent)
+            }
             Plan::Single { body, waits } => {
                 let mut lines = self.braced("if (threadIdx.x == 0)", body, indent);
                 if *waits {
@@ -290,7 +401,13 @@ impl<'p> BodyPrinter<'p> {
         lines
     }
 
-    fn conditional(&self, head: &str, then: &Plan, otherwise: Option<&Plan>, indent: &str) -> Vec<String> {
+    fn conditional(
+        &self,
+        head: &str,
+        then: &Plan,
+        otherwise: Option<&Plan>,
+        indent: &str,
+    ) -> Vec<String> {
         let mut lines = self.braced(head, then, indent);
         if let Some(otherwise) = otherwise {
             lines.extend(self.braced("else", otherwise, indent));
@@ -307,7 +424,9 @@ impl<'p> BodyPrinter<'p> {
         indent: &str,
     ) -> Vec<String> {
         let inner = format!("{indent}{STEP}");
-        let to_grid = reductions.iter().any(|reduction| matches!(reduction.target, ReductionTarget::Grid(_)));
+        let to_grid = reductions
+            .iter()
+            .any(|reduction| matches!(reduction.target, ReductionTarget::Grid(_)));
         let mut lines = Vec::new();
         lines.extend(self.accumulators(reductions));
         for line in privates {
@@ -324,7 +443,11 @@ impl<'p> BodyPrinter<'p> {
         if to_grid {
             return lines;
         }
-        let mut wrapped = if reductions.is_empty() && privates.is_empty() { lines } else { block(lines) };
+        let mut wrapped = if reductions.is_empty() && privates.is_empty() {
+            lines
+        } else {
+            block(lines)
+        };
         let outer = self.outer_references(reductions);
         if !outer.is_empty() {
             let mut with_outer = outer;
@@ -341,7 +464,11 @@ impl<'p> BodyPrinter<'p> {
             .iter()
             .filter(|reduction| reduction.target == ReductionTarget::Block)
             .map(|reduction| {
-                format!("{} = {};", self.declare_reference(reduction.ty, &format!("{}__outer", reduction.name)), reduction.name)
+                format!(
+                    "{} = {};",
+                    self.declare_reference(reduction.ty, &format!("{}__outer", reduction.name)),
+                    reduction.name
+                )
             })
             .collect()
     }
@@ -352,7 +479,10 @@ impl<'p> BodyPrinter<'p> {
             .map(|reduction| {
                 let operation = operation(&reduction.operation);
                 let ty = self.value_type(reduction.ty);
-                format!("{} = {operation}::identity<{ty}>();", self.declare_mutable(reduction.ty, &reduction.name))
+                format!(
+                    "{} = {operation}::identity<{ty}>();",
+                    self.declare_mutable(reduction.ty, &reduction.name)
+                )
             })
             .collect()
     }
@@ -363,10 +493,14 @@ impl<'p> BodyPrinter<'p> {
             let operation = operation(&reduction.operation);
             let name = &reduction.name;
             match &reduction.target {
-                ReductionTarget::Grid(parameter) => lines.push(format!("rex_reduce<{operation}>({parameter}, {name});")),
+                ReductionTarget::Grid(parameter) => {
+                    lines.push(format!("rex_reduce<{operation}>({parameter}, {name});"))
+                }
                 ReductionTarget::Block => {
                     lines.push(format!("{name} = rex_reduce_block<{operation}>({name});"));
-                    lines.push(format!("if (threadIdx.x == 0) {operation}::combine({name}__outer, {name});"));
+                    lines.push(format!(
+                        "if (threadIdx.x == 0) {operation}::combine({name}__outer, {name});"
+                    ));
                 }
             }
         }
@@ -382,7 +516,10 @@ impl<'p> BodyPrinter<'p> {
             IterationSpace::Block | IterationSpace::Thread => "rex_thread_i",
         };
         let (start, stride) = match plan.space {
-            IterationSpace::Grid => ("blockIdx.x * (uint64_t)blockDim.x + threadIdx.x", "(uint64_t)gridDim.x * blockDim.x"),
+            IterationSpace::Grid => (
+                "blockIdx.x * (uint64_t)blockDim.x + threadIdx.x",
+                "(uint64_t)gridDim.x * blockDim.x",
+            ),
             IterationSpace::Teams => ("blockIdx.x", "gridDim.x"),
             IterationSpace::Block => ("threadIdx.x", "blockDim.x"),
             IterationSpace::Thread => ("0", "1"),
@@ -396,33 +533,62 @@ impl<'p> BodyPrinter<'p> {
         lines.extend(self.accumulators(&plan.reductions));
         lines.extend(privates);
         for lastprivate in &plan.lastprivates {
-            let outer_copy = self.program.constructs[plan.construct].sharing.iter().any(|sharing| {
-                *self.program.name(sharing.symbol) == lastprivate.name
-                    && sharing.attribute == rex_ir::region::SharingAttribute::Firstprivate
-            });
+            let outer_copy =
+                self.program.constructs[plan.construct]
+                    .sharing
+                    .iter()
+                    .any(|sharing| {
+                        *self.program.name(sharing.symbol) == lastprivate.name
+                            && sharing.attribute == rex_ir::region::SharingAttribute::Firstprivate
+                    });
             let target = lastprivate_target(lastprivate);
-            let value = if outer_copy { format!(" = {target}") } else { String::new() };
-            lines.push(format!("{}{value};", self.declare_mutable(lastprivate.ty, &lastprivate.name)));
+            let value = if outer_copy {
+                format!(" = {target}")
+            } else {
+                String::new()
+            };
+            lines.push(format!(
+                "{}{value};",
+                self.declare_mutable(lastprivate.ty, &lastprivate.name)
+            ));
         }
         if let [only] = loops {
-            lines.push(format!("const uint64_t {trips_name} = {};", self.trip_count(only)));
+            lines.push(format!(
+                "const uint64_t {trips_name} = {};",
+                self.trip_count(only)
+            ));
         } else {
             let mut product = Vec::new();
             for (idx, canonical) in loops.iter().enumerate() {
-                lines.push(format!("const uint64_t {trips_name}_{idx} = {};", self.trip_count(canonical)));
+                lines.push(format!(
+                    "const uint64_t {trips_name}_{idx} = {};",
+                    self.trip_count(canonical)
+                ));
                 product.push(format!("{trips_name}_{idx}"));
             }
-            lines.push(format!("const uint64_t {trips_name} = {};", product.join(" * ")));
+            lines.push(format!(
+                "const uint64_t {trips_name} = {};",
+                product.join(" * ")
+            ));
         }
         lines.push(format!(
             "for (uint64_t {variable} = {start}; {variable} < {trips_name}; {variable} += {stride}) {{"
         ));
         for (idx, canonical) in loops.iter().enumerate() {
-            lines.push(format!("{STEP}{}", self.loop_variable(canonical, idx, loops.len(), variable, &trips_name)));
+            lines.push(format!(
+                "{STEP}{}",
+                self.loop_variable(canonical, idx, loops.len(), variable, &trips_name)
+            ));
         }
         let body = self.plan(&plan.body, &format!("{indent}{STEP}"));
         if is_braced(&body) && !self.body_hides(plan, loops) {
-            lines.extend(body[1..body.len() - 1].iter().map(|line| if line.starts_with(STEP) || line.is_empty() || line.starts_with('#') { line.clone() } else { step_in(line) }));
+            lines.extend(body[1..body.len() - 1].iter().map(|line| {
+                if line.starts_with(STEP) || line.is_empty() || line.starts_with('#') {
+                    line.clone()
+                } else {
+                    step_in(line)
+                }
+            }));
         } else {
             lines.extend(body.iter().map(|line| step_in(line)));
         }
@@ -467,15 +633,30 @@ impl<'p> BodyPrinter<'p> {
         let scope = self.program.scopes.innermost(body);
         let names = &self.program.scopes.scope(scope).names;
         self.program.scopes.scope(scope).range == body
-            && loops.iter().any(|canonical| names.contains_key(&canonical.variable))
+            && loops
+                .iter()
+                .any(|canonical| names.contains_key(&canonical.variable))
     }
 
-    fn loop_variable(&self, canonical: &CanonicalLoop, idx: usize, depth: usize, variable: &str, trips: &str) -> String {
+    fn loop_variable(
+        &self,
+        canonical: &CanonicalLoop,
+        idx: usize,
+        depth: usize,
+        variable: &str,
+        trips: &str,
+    ) -> String {
         let mut index = variable.to_string();
         if depth > 1 {
             if idx + 1 < depth {
-                let inner: Vec<String> = (idx + 1..depth).map(|inner| format!("{trips}_{inner}")).collect();
-                let divisor = if inner.len() == 1 { inner[0].clone() } else { format!("({})", inner.join(" * ")) };
+                let inner: Vec<String> = (idx + 1..depth)
+                    .map(|inner| format!("{trips}_{inner}"))
+                    .collect();
+                let divisor = if inner.len() == 1 {
+                    inner[0].clone()
+                } else {
+                    format!("({})", inner.join(" * "))
+                };
                 index = format!("{index} / {divisor}");
             }
             if idx > 0 {
@@ -486,7 +667,10 @@ impl<'p> BodyPrinter<'p> {
         let declared = types.declare(canonical.ty, &canonical.variable);
         let lower = self.words_of(canonical.lower);
         let lower = lower.trim();
-        let is_pointer = matches!(types.get(types.desugar(canonical.ty)).kind, TypeKind::Pointer(_));
+        let is_pointer = matches!(
+            types.get(types.desugar(canonical.ty)).kind,
+            TypeKind::Pointer(_)
+        );
         let (sign, step) = match canonical.step {
             LoopStep::Increment => ("+", None),
             LoopStep::Decrement => ("-", None),
@@ -499,7 +683,11 @@ impl<'p> BodyPrinter<'p> {
             Some(step) => {
                 let step = self.words_of(step);
                 let step = operand(step.trim());
-                if depth > 1 { format!("({index}) * {step}") } else { format!("{index} * {step}") }
+                if depth > 1 {
+                    format!("({index}) * {step}")
+                } else {
+                    format!("{index} * {step}")
+                }
             }
         };
         let value = if lower == "0" && sign == "+" {
@@ -556,7 +744,12 @@ impl<'p> BodyPrinter<'p> {
             }
             lines.extend(first);
         }
-        let test = condition.map(|condition| format!("rex_broadcast(threadIdx.x == 0 && ({}))", self.text(condition, indent)));
+        let test = condition.map(|condition| {
+            format!(
+                "rex_broadcast(threadIdx.x == 0 && ({}))",
+                self.text(condition, indent)
+            )
+        });
         let head = match (&test, tests_first) {
             (Some(test), true) => format!("while ({test}) {{"),
             (None, true) => "for (;;) {".to_string(),
@@ -565,7 +758,10 @@ impl<'p> BodyPrinter<'p> {
         lines.push(head);
         lines.extend(self.plan(body, &inner).iter().map(|line| step_in(line)));
         if let Some(step) = step {
-            lines.push(format!("{STEP}if (threadIdx.x == 0) {{ {}; }}", self.text(step, indent)));
+            lines.push(format!(
+                "{STEP}if (threadIdx.x == 0) {{ {}; }}",
+                self.text(step, indent)
+            ));
             lines.push(format!("{STEP}__syncthreads();"));
         }
         lines.push(match (test, tests_first) {
@@ -576,15 +772,26 @@ impl<'p> BodyPrinter<'p> {
         lines
     }
 
-    fn shared(&self, name: &str, ty: TypeId, initializer: Option<&BodyText>, indent: &str) -> Vec<String> {
+    fn shared(
+        &self,
+        name: &str,
+        ty: TypeId,
+        initializer: Option<&BodyText>,
+        indent: &str,
+    ) -> Vec<String> {
         let types = &self.program.types;
         let mut lines = vec![format!("__shared__ {};", self.declare_mutable(ty, name))];
-        let Some(initializer) = initializer else { return lines };
+        let Some(initializer) = initializer else {
+            return lines;
+        };
         let value = self.text(initializer, indent);
         let value = value.trim();
         let is_array = matches!(types.get(types.desugar(ty)).kind, TypeKind::Array { .. });
         let store = if is_array {
-            format!("{} = {value}; memcpy({name}, rex_initial, sizeof({name}));", types.declare(ty, "rex_initial"))
+            format!(
+                "{} = {value}; memcpy({name}, rex_initial, sizeof({name}));",
+                types.declare(ty, "rex_initial")
+            )
         } else if value.starts_with('{') {
             format!("{name} = {}{value};", types.spell(ty))
         } else {
@@ -599,7 +806,10 @@ impl<'p> BodyPrinter<'p> {
         let location = self.text(&atomic.location, indent);
         let address = format!("&{}", operand(location.trim()));
         let text = |body: &BodyText| self.text(body, indent).trim().to_string();
-        let into = atomic.captured.as_ref().map(|capture| (text(&capture.into), capture.after));
+        let into = atomic
+            .captured
+            .as_ref()
+            .map(|capture| (text(&capture.into), capture.after));
         let assign = |call: String, new_value: Option<String>| match &into {
             None => vec![format!("{call};")],
             Some((into, false)) => vec![format!("{into} = {call};")],
@@ -612,14 +822,25 @@ impl<'p> BodyPrinter<'p> {
             AtomicForm::Read => assign(format!("rex_atomic_read({address})"), None),
             AtomicForm::Write(value) => match &into {
                 None => vec![format!("rex_atomic_write({address}, {});", text(value))],
-                Some((into, _)) => vec![format!("{into} = rex_atomic_exchange({address}, {});", text(value))],
+                Some((into, _)) => vec![format!(
+                    "{into} = rex_atomic_exchange({address}, {});",
+                    text(value)
+                )],
             },
-            AtomicForm::Update { operator, operand: value, reversed } => {
+            AtomicForm::Update {
+                operator,
+                operand: value,
+                reversed,
+            } => {
                 let value = value.as_ref().map_or("1".to_string(), text);
-                let function = (!reversed || is_commutative(operator)).then(|| atomic_function(operator)).flatten();
+                let function = (!reversed || is_commutative(operator))
+                    .then(|| atomic_function(operator))
+                    .flatten();
                 let after = matches!(into, Some((_, true)));
                 match function {
-                    Some(function) if !after => assign(format!("{function}({address}, {value})"), None),
+                    Some(function) if !after => {
+                        assign(format!("{function}({address}, {value})"), None)
+                    }
                     _ => {
                         let expression = if *reversed {
                             format!("({value}) {operator} rex_old")
@@ -633,14 +854,24 @@ impl<'p> BodyPrinter<'p> {
                         match &into {
                             None => vec![format!("{call};")],
                             Some((into, after)) => {
-                                vec![format!("{into} = {call}.{};", if *after { "after" } else { "before" })]
+                                vec![format!(
+                                    "{into} = {call}.{};",
+                                    if *after { "after" } else { "before" }
+                                )]
                             }
                         }
                     }
                 }
             }
-            AtomicForm::MinMax { keeps_smaller, operand: value } => {
-                let function = if *keeps_smaller { "rex_atomic_min" } else { "rex_atomic_max" };
+            AtomicForm::MinMax {
+                keeps_smaller,
+                operand: value,
+            } => {
+                let function = if *keeps_smaller {
+                    "rex_atomic_min"
+                } else {
+                    "rex_atomic_max"
+                };
                 let value = text(value);
                 match &into {
                     Some((into, true)) => {
@@ -662,7 +893,10 @@ impl<'p> BodyPrinter<'p> {
                 match &into {
                     None => vec![format!("{call};")],
                     Some((into, after)) => {
-                        vec![format!("{into} = {call}.{};", if *after { "after" } else { "before" })]
+                        vec![format!(
+                            "{into} = {call}.{};",
+                            if *after { "after" } else { "before" }
+                        )]
                     }
                 }
             }
@@ -726,12 +960,19 @@ fn block(lines: Vec<String>) -> Vec<String> {
 }
 
 fn step_in(line: &str) -> String {
-    if line.is_empty() || line.starts_with('#') { line.to_string() } else { format!("{STEP}{line}") }
+    if line.is_empty() || line.starts_with('#') {
+        line.to_string()
+    } else {
+        format!("{STEP}{line}")
+    }
 }
 
 /// Whether lines are one block from the first brace to the last.
 fn is_braced(lines: &[String]) -> bool {
-    if lines.len() < 2 || lines.first().is_none_or(|line| line != "{") || lines.last().is_none_or(|line| line != "}") {
+    if lines.len() < 2
+        || lines.first().is_none_or(|line| line != "{")
+        || lines.last().is_none_or(|line| line != "}")
+    {
         return false;
     }
     let text = lines.join("\n");
@@ -755,8 +996,14 @@ fn is_braced(lines: &[String]) -> bool {
 
 /// Text that stands next to an operator.
 fn operand(text: &str) -> String {
-    let plain = text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | ':'));
-    if plain || is_wrapped(text) { text.to_string() } else { format!("({text})") }
+    let plain = text
+        .chars()
+        .all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | ':'));
+    if plain || is_wrapped(text) {
+        text.to_string()
+    } else {
+        format!("({text})")
+    }
 }
 
 fn is_wrapped(text: &str) -> bool {

@@ -20,20 +20,38 @@ pub(super) fn print(program: &Program, kernel: &Kernel) -> String {
     lines.push(signature(program, kernel));
     let printer = BodyPrinter::new(program, &kernel.words);
     for line in &kernel.prologue {
-        lines.extend(printer.prologue(line).into_iter().map(|line| format!("{STEP}{line}")));
+        lines.extend(
+            printer
+                .prologue(line)
+                .into_iter()
+                .map(|line| format!("{STEP}{line}")),
+        );
     }
-    lines.extend(printer.plan(&kernel.body, STEP).into_iter().map(|line| indented(&line, STEP)));
+    lines.extend(
+        printer
+            .plan(&kernel.body, STEP)
+            .into_iter()
+            .map(|line| indented(&line, STEP)),
+    );
     lines.push("}".to_string());
     let kind = match kernel.threading {
         Threading::Independent => "REX_LOOP",
         Threading::Barriers => "REX_TEAM",
     };
-    lines.push(format!("REX_KERNEL({}, {}, {kind})", kernel.names.kernel, kernel.parameters.len()));
+    lines.push(format!(
+        "REX_KERNEL({}, {}, {kind})",
+        kernel.names.kernel,
+        kernel.parameters.len()
+    ));
     lines.join("\n")
 }
 
 fn indented(line: &str, indent: &str) -> String {
-    if line.is_empty() || line.starts_with('#') { line.to_string() } else { format!("{indent}{line}") }
+    if line.is_empty() || line.starts_with('#') {
+        line.to_string()
+    } else {
+        format!("{indent}{line}")
+    }
 }
 
 fn signature(program: &Program, kernel: &Kernel) -> String {
@@ -41,8 +59,15 @@ fn signature(program: &Program, kernel: &Kernel) -> String {
     if kernel.parameters.is_empty() {
         return format!("__global__ void {name}(REX_LAUNCH_ENVIRONMENT_ALONE) {{");
     }
-    let parameters: Vec<String> = kernel.parameters.iter().map(|parameter| declare(program, parameter)).collect();
-    format!("__global__ void {name}(REX_LAUNCH_ENVIRONMENT {}) {{", parameters.join(", "))
+    let parameters: Vec<String> = kernel
+        .parameters
+        .iter()
+        .map(|parameter| declare(program, parameter))
+        .collect();
+    format!(
+        "__global__ void {name}(REX_LAUNCH_ENVIRONMENT {}) {{",
+        parameters.join(", ")
+    )
 }
 
 fn declare(program: &Program, parameter: &Parameter) -> String {
@@ -51,7 +76,9 @@ fn declare(program: &Program, parameter: &Parameter) -> String {
         ParameterType::Slot => format!("uint64_t {}", parameter.name),
         ParameterType::Declared(ty) => types.declare(ty, &parameter.name),
         ParameterType::PointerTo(ty) => match types.get(ty).kind {
-            TypeKind::Array { .. } | TypeKind::Function { .. } => types.declare(ty, &format!("(*{})", parameter.name)),
+            TypeKind::Array { .. } | TypeKind::Function { .. } => {
+                types.declare(ty, &format!("(*{})", parameter.name))
+            }
             _ => types.declare(ty, &format!("*{}", parameter.name)),
         },
     }

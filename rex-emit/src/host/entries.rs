@@ -23,7 +23,10 @@ impl Host<'_> {
                         entry.name, names.key, names.kernel
                     ));
                 }
-                EntryKind::Variable { symbol, device_name } => {
+                EntryKind::Variable {
+                    symbol,
+                    device_name,
+                } => {
                     let name = self.program.name(*symbol);
                     variables.push(format!(
                         "static struct __tgt_offload_entry {} REX_OFFLOAD_ENTRY =\n    REX_GLOBAL_ENTRY(&{name}, \"{device_name}\", sizeof({name}), 0);",
@@ -34,12 +37,15 @@ impl Host<'_> {
         }
         if !kernels.is_empty() {
             lines.push(String::new());
-            lines.push("/* Kernels of this file: a host key and an offload entry for each. */".to_string());
+            lines.push(
+                "/* Kernels of this file: a host key and an offload entry for each. */".to_string(),
+            );
             lines.extend(kernels);
         }
         let (at, before, after) = self.header_place();
         let text = format!("{before}{}{after}", lines.join("\n"));
-        self.edits.insert(at, rank::HEADER, with_newlines(text, self.layout.newline));
+        self.edits
+            .insert(at, rank::HEADER, with_newlines(text, self.layout.newline));
         if !variables.is_empty() {
             let source = self.program.source();
             let newline = if source.ends_with('\n') { "" } else { "\n" };
@@ -48,7 +54,11 @@ impl Host<'_> {
                 variables.join("\n")
             );
             let end = TextSize::of(source);
-            self.edits.insert(end, rank::END_OF_FILE, with_newlines(text, self.layout.newline));
+            self.edits.insert(
+                end,
+                rank::END_OF_FILE,
+                with_newlines(text, self.layout.newline),
+            );
         }
     }
 
@@ -79,7 +89,9 @@ impl Host<'_> {
                         pending = false;
                     }
                 }
-                "include" | "include_next" | "import" if depth == 0 => place = Some(line.range.end()),
+                "include" | "include_next" | "import" if depth == 0 => {
+                    place = Some(line.range.end())
+                }
                 "include" | "include_next" | "import" => pending = true,
                 _ => {}
             }
@@ -88,7 +100,13 @@ impl Host<'_> {
             Some(at) => (at, "\n", ""),
             None => {
                 // No include: before the first item that is not a comment, at the start of its line.
-                let first = self.program.items.iter().map(|item| item.range.start()).min().unwrap_or_default();
+                let first = self
+                    .program
+                    .items
+                    .iter()
+                    .map(|item| item.range.start())
+                    .min()
+                    .unwrap_or_default();
                 (first, "", "\n\n")
             }
         }

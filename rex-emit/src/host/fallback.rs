@@ -16,18 +16,24 @@ impl Host<'_> {
     pub(super) fn fallback(&self, region: RegionId, indent: &str, step: &str) -> String {
         let region = &self.program.regions[region];
         let construct = &self.program.constructs[region.construct];
-        let Some(statement) = construct.statement else { return ";".to_string() };
+        let Some(statement) = construct.statement else {
+            return ";".to_string();
+        };
         let mut edits = EditSet::new();
         for directive in &self.program.unit.directives {
             if !statement.contains_range(directive.range) {
                 continue;
             }
-            let needs_region = directive
-                .leaves
-                .iter()
-                .any(|leaf| matches!(leaf, Leaf::Teams | Leaf::Distribute | Leaf::Loop | Leaf::Target));
-            let orphan = matches!(directive.first(), Some(Leaf::For | Leaf::Sections | Leaf::Single | Leaf::Barrier | Leaf::Ordered))
-                && construct.has(Leaf::Parallel);
+            let needs_region = directive.leaves.iter().any(|leaf| {
+                matches!(
+                    leaf,
+                    Leaf::Teams | Leaf::Distribute | Leaf::Loop | Leaf::Target
+                )
+            });
+            let orphan = matches!(
+                directive.first(),
+                Some(Leaf::For | Leaf::Sections | Leaf::Single | Leaf::Barrier | Leaf::Ordered)
+            ) && construct.has(Leaf::Parallel);
             if needs_region || orphan {
                 edits.delete(directive.range - statement.start());
             }
@@ -42,7 +48,9 @@ impl Host<'_> {
         let mut outer = Vec::new();
         let mut inner = Vec::new();
         for capture in &region.captures {
-            let CapturedObject::Variable(symbol) = capture.object else { continue };
+            let CapturedObject::Variable(symbol) = capture.object else {
+                continue;
+            };
             let name = self.program.name(symbol);
             let types = &self.program.types;
             let ty = match types.get(capture.ty).kind {
@@ -50,16 +58,30 @@ impl Host<'_> {
                 _ => capture.ty,
             };
             match capture.transport {
-                Transport::Private if construct.nest.is_none_or(|nest| {
-                    !self.program.nests[nest].loops.iter().any(|canonical| canonical.variable == *name && canonical.declares_variable)
-                }) => inner.push(format!("{};", types.declare(ty, name))),
-                Transport::Literal | Transport::Copy if capture.may_be_written && !types.get(ty).is_const => {
+                Transport::Private
+                    if construct.nest.is_none_or(|nest| {
+                        !self.program.nests[nest].loops.iter().any(|canonical| {
+                            canonical.variable == *name && canonical.declares_variable
+                        })
+                    }) =>
+                {
+                    inner.push(format!("{};", types.declare(ty, name)))
+                }
+                Transport::Literal | Transport::Copy
+                    if capture.may_be_written && !types.get(ty).is_const =>
+                {
                     let copy = format!("{name}__host");
-                    let is_array = matches!(types.get(types.desugar(ty)).kind, TypeKind::Array { .. });
+                    let is_array =
+                        matches!(types.get(types.desugar(ty)).kind, TypeKind::Array { .. });
                     if is_array {
-                        outer.push(format!("{} = &{name};", types.declare(ty, &format!("(*{copy})"))));
+                        outer.push(format!(
+                            "{} = &{name};",
+                            types.declare(ty, &format!("(*{copy})"))
+                        ));
                         inner.push(format!("{};", types.declare(ty, name)));
-                        inner.push(format!("__builtin_memcpy({name}, *{copy}, sizeof({name}));"));
+                        inner.push(format!(
+                            "__builtin_memcpy({name}, *{copy}, sizeof({name}));"
+                        ));
                     } else {
                         outer.push(format!("{} = {name};", types.declare(ty, &copy)));
                         inner.push(format!("{} = {copy};", types.declare(ty, name)));
@@ -74,7 +96,10 @@ impl Host<'_> {
         let mut lines = outer;
         lines.push("{".to_string());
         lines.extend(inner.into_iter().map(|line| format!("{step}{line}")));
-        lines.push(format!("{step}{}", reindent(text.trim_end(), &format!("{indent}{step}"))));
+        lines.push(format!(
+            "{step}{}",
+            reindent(text.trim_end(), &format!("{indent}{step}"))
+        ));
         lines.push("}".to_string());
         lines.join(&format!("\n{indent}"))
     }

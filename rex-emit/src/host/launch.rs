@@ -16,9 +16,11 @@ impl Host<'_> {
         let region = &self.program.regions[launch.region];
         let construct = &self.program.constructs[region.construct];
         let place = construct.range;
-        let indent = self.indent(place);
+        let indent = self.indent(region.construct);
         let step = self.unit_indent().to_string();
-        let Some(arrays) = self.arrays_of(MapOwner::Launch(launch.region)) else { return };
+        let Some(arrays) = self.arrays_of(MapOwner::Launch(launch.region)) else {
+            return;
+        };
 
         let mut body = Vec::new();
         if self.has_clause(region.construct, ClauseName::Depend) {
@@ -30,7 +32,9 @@ impl Host<'_> {
             body.extend(self.arrays(&arrays.entries, place));
         }
         let words = self.words(place);
-        let trips = launch.trips.as_ref().map_or("0".to_string(), |trips| expr::print(self.program, &words, trips));
+        let trips = launch.trips.as_ref().map_or("0".to_string(), |trips| {
+            expr::print(self.program, &words, trips)
+        });
         body.push(if count > 0 {
             format!(
                 "struct __tgt_kernel_arguments rex_launch = REX_KERNEL_ARGUMENTS(\n    {count}, {}, {}, {}, {}, {}, {trips});",
@@ -40,7 +44,9 @@ impl Host<'_> {
             format!("struct __tgt_kernel_arguments rex_launch = REX_KERNEL_ARGUMENTS(0, 0, 0, 0, 0, 0, {trips});")
         });
         let number = |expression: &Option<rex_ir::expr::Expr>| {
-            expression.as_ref().map_or("0".to_string(), |expression| expr::print(self.program, &words, expression))
+            expression.as_ref().map_or("0".to_string(), |expression| {
+                expr::print(self.program, &words, expression)
+            })
         };
         let device = self.device(launch.device);
         let key = &self.program.kernels[launch.kernel].names.key;
@@ -56,14 +62,22 @@ impl Host<'_> {
         let fallback_indent = format!("{indent}{step}{step}");
         let fallback = self.fallback(launch.region, &fallback_indent, &step);
 
-        let mut lines = vec![format!("{{ /* {} */", one_line(&self.directive_words(region.construct)))];
+        let mut lines = vec![format!(
+            "{{ /* {} */",
+            one_line(&self.directive_words(region.construct))
+        )];
         lines.extend(body.into_iter().map(|line| {
-            if line.starts_with("#pragma") { line } else { format!("{step}{}", line.replace('\n', &format!("\n{indent}{step}"))) }
+            if line.starts_with("#pragma") {
+                line
+            } else {
+                format!("{step}{}", line.replace('\n', &format!("\n{indent}{step}")))
+            }
         }));
         lines.push(format!("{step}{step}{fallback}"));
         lines.push(format!("{step}}}"));
         lines.push("}".to_string());
-        let text = self.block(&lines, &indent);
+        let margin = self.margin(region.construct, &indent);
+        let text = format!("{margin}{}", self.block(&lines, &indent));
         self.edits.replace(place, text);
     }
 
@@ -74,7 +88,11 @@ impl Host<'_> {
         }
     }
 
-    pub(super) fn has_clause(&self, construct: rex_ir::region::ConstructId, name: ClauseName) -> bool {
+    pub(super) fn has_clause(
+        &self,
+        construct: rex_ir::region::ConstructId,
+        name: ClauseName,
+    ) -> bool {
         self.program.constructs[construct]
             .directives
             .iter()

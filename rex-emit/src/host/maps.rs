@@ -24,12 +24,20 @@ const LINE_WIDTH: usize = 100;
 
 impl Host<'_> {
     pub(super) fn arrays_of(&self, owner: MapOwner) -> Option<&MapArrays> {
-        self.program.map_arrays.iter().map(|(_, arrays)| arrays).find(|arrays| arrays.owner == owner)
+        self.program
+            .map_arrays
+            .iter()
+            .map(|(_, arrays)| arrays)
+            .find(|arrays| arrays.owner == owner)
     }
 
     /// Declarations of the values that the arrays use.
     pub(super) fn temporaries(&self, arrays: &MapArrays, place: TextRange) -> Vec<String> {
-        arrays.temporaries.iter().map(|temporary| self.temporary(temporary, place)).collect()
+        arrays
+            .temporaries
+            .iter()
+            .map(|temporary| self.temporary(temporary, place))
+            .collect()
     }
 
     fn temporary(&self, temporary: &Temporary, place: TextRange) -> String {
@@ -45,20 +53,37 @@ impl Host<'_> {
                 format!("const int64_t {name} = (int64_t){value};")
             }
             TemporaryValue::LowestAddress(addresses) => {
-                let addresses: Vec<String> = addresses.iter().map(|address| format!("(char *)({})", print(address))).collect();
-                let folded = addresses.into_iter().reduce(|low, next| format!("rex_lower({low}, {next})"));
-                format!("char *{name} = {};", folded.unwrap_or_else(|| "0".to_string()))
+                let addresses: Vec<String> = addresses
+                    .iter()
+                    .map(|address| format!("(char *)({})", print(address)))
+                    .collect();
+                let folded = addresses
+                    .into_iter()
+                    .reduce(|low, next| format!("rex_lower({low}, {next})"));
+                format!(
+                    "char *{name} = {};",
+                    folded.unwrap_or_else(|| "0".to_string())
+                )
             }
             TemporaryValue::HighestEnd(pieces) => {
                 let ends: Vec<String> = pieces
                     .chunks(2)
                     .filter_map(|piece| match piece {
-                        [begin, size] => Some(format!("(char *)({}) + {}", print(begin), expr::print_operand(self.program, &self.words(place), size))),
+                        [begin, size] => Some(format!(
+                            "(char *)({}) + {}",
+                            print(begin),
+                            expr::print_operand(self.program, &self.words(place), size)
+                        )),
                         _ => None,
                     })
                     .collect();
-                let folded = ends.into_iter().reduce(|high, next| format!("rex_higher({high}, {next})"));
-                format!("char *{name} = {};", folded.unwrap_or_else(|| "0".to_string()))
+                let folded = ends
+                    .into_iter()
+                    .reduce(|high, next| format!("rex_higher({high}, {next})"));
+                format!(
+                    "char *{name} = {};",
+                    folded.unwrap_or_else(|| "0".to_string())
+                )
             }
         }
     }
@@ -68,21 +93,47 @@ impl Host<'_> {
         let words = self.words(place);
         let address = |expr: &Expr| {
             let text = expr::print_operand(self.program, &words, expr);
-            let plain = matches!(expr, Expr::Name(name) if name.ends_with(rex_ir::namer::ARGUMENT_SUFFIX));
-            if plain { text } else { format!("(void *){text}") }
+            let plain =
+                matches!(expr, Expr::Name(name) if name.ends_with(rex_ir::namer::ARGUMENT_SUFFIX));
+            if plain {
+                text
+            } else {
+                format!("(void *){text}")
+            }
         };
         let size = |expr: &Expr| match expr {
             Expr::Int(value) => value.to_string(),
-            other => format!("(int64_t){}", in_parentheses(expr::print(self.program, &words, other))),
+            other => format!(
+                "(int64_t){}",
+                in_parentheses(expr::print(self.program, &words, other))
+            ),
         };
         let column = |values: Vec<String>, declaration: &str| initializer(declaration, &values);
         vec![
-            column(entries.iter().map(|entry| address(&entry.base)).collect(), "void *rex_bases[]"),
-            column(entries.iter().map(|entry| address(&entry.begin)).collect(), "void *rex_begins[]"),
-            column(entries.iter().map(|entry| size(&entry.size)).collect(), "int64_t rex_sizes[]"),
-            column(entries.iter().map(|entry| format!("{:#x}", entry.type_bits())).collect(), "int64_t rex_types[]"),
             column(
-                entries.iter().map(|entry| format!("REX_NAME(\"{}\")", escaped(&entry.name))).collect(),
+                entries.iter().map(|entry| address(&entry.base)).collect(),
+                "void *rex_bases[]",
+            ),
+            column(
+                entries.iter().map(|entry| address(&entry.begin)).collect(),
+                "void *rex_begins[]",
+            ),
+            column(
+                entries.iter().map(|entry| size(&entry.size)).collect(),
+                "int64_t rex_sizes[]",
+            ),
+            column(
+                entries
+                    .iter()
+                    .map(|entry| format!("{:#x}", entry.type_bits()))
+                    .collect(),
+                "int64_t rex_types[]",
+            ),
+            column(
+                entries
+                    .iter()
+                    .map(|entry| format!("REX_NAME(\"{}\")", escaped(&entry.name)))
+                    .collect(),
                 "void *rex_names[]",
             ),
         ]
@@ -92,7 +143,11 @@ impl Host<'_> {
 fn in_parentheses(text: String) -> String {
     let plain = text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     let call = text.starts_with("sizeof(") && text.find(')') == Some(text.len() - 1);
-    if plain || call { text } else { format!("({text})") }
+    if plain || call {
+        text
+    } else {
+        format!("({text})")
+    }
 }
 
 fn initializer(declaration: &str, values: &[String]) -> String {

@@ -14,7 +14,6 @@ use rex_syntax::TextRange;
 use rex_syntax::edit::{EditConflict, EditSet};
 use rex_syntax::layout::{Layout, indent_at};
 use rex_syntax::omp::directive::Leaf;
-use rex_syntax::source::Language;
 
 use crate::common::expr::Words;
 use crate::common::text::with_newlines;
@@ -23,7 +22,6 @@ use crate::common::text::with_newlines;
 pub(crate) mod rank {
     pub(crate) const INIT: u32 = 0;
     pub(crate) const HEADER: u32 = 1;
-    pub(crate) const OPEN: u32 = 2;
     /// Closing brackets of inner constructs come first.
     pub(crate) const CLOSE: u32 = 3;
     pub(crate) const END_OF_FILE: u32 = 1000;
@@ -43,7 +41,8 @@ pub(crate) fn emit(program: &Program) -> Result<Vec<u8>, EditConflict> {
     host.init();
     host.constructs();
     host.apply_renames();
-    host.edits.apply(program.sources.file(program.unit.file).bytes())
+    host.edits
+        .apply(program.sources.file(program.unit.file).bytes())
 }
 
 /// A variable that means its device address inside a construct.
@@ -82,21 +81,40 @@ impl Words for At<'_, '_> {
 }
 
 impl<'p> Host<'p> {
-    fn is_c(&self) -> bool {
-        self.program.language() == Language::C
-    }
-
     fn words(&self, place: TextRange) -> At<'_, 'p> {
         At { host: self, place }
     }
 
-    /// Blanks before the construct's line.
-    fn indent(&self, range: TextRange) -> String {
-        indent_at(self.program.source(), range.start()).to_string()
+    /// Blanks before a construct: those of its statement where the pragma stands at the margin.
+    fn indent(&self, construct: ConstructId) -> String {
+        let source = self.program.source();
+        let construct = &self.program.constructs[construct];
+        let pragma = indent_at(source, construct.range.start());
+        let statement = construct
+            .statement
+            .map_or("", |statement| indent_at(source, statement.start()));
+        if pragma.is_empty() {
+            statement.to_string()
+        } else {
+            pragma.to_string()
+        }
     }
 
     fn unit_indent(&self) -> &str {
         &self.layout.indent_unit
+    }
+
+    /// What moves generated lines of a construct to its indentation when its pragma stands at the margin.
+    fn margin(&self, construct: ConstructId, indent: &str) -> String {
+        let own = indent_at(
+            self.program.source(),
+            self.program.constructs[construct].range.start(),
+        );
+        if own.is_empty() {
+            indent.to_string()
+        } else {
+            String::new()
+        }
     }
 
     /// Joins lines with the file's line ending.
@@ -134,21 +152,37 @@ impl<'p> Host<'p> {
         }
         let rest = &source[end..];
         let blanks = rest.len() - rest.trim_start_matches([' ', '\t', '\r']).len();
-        let after = if rest[blanks..].starts_with('\n') { end + blanks + 1 } else { return range };
+        let after = if rest[blanks..].starts_with('\n') {
+            end + blanks + 1
+        } else {
+            return range;
+        };
         let size = |at: usize| rex_syntax::TextSize::try_from(at).unwrap_or_default();
         TextRange::new(size(line_start), size(after))
     }
 
     fn init(&mut self) {
-        let Some(init) = self.program.lifecycle.init else { return };
+        let Some(init) = self.program.lifecycle.init else {
+            return;
+        };
         let source = self.program.source();
         let at = usize::from(init.at);
         let line_indent = indent_at(source, init.at).to_string();
         let inner = format!("{line_indent}{}", self.unit_indent());
         let rest = &source[at..];
-        let same_line = !rest.trim_start_matches([' ', '\t']).starts_with(['\n', '\r']);
-        let text = if same_line { " rex_offload_init();".to_string() } else { format!("\n{inner}rex_offload_init();") };
-        self.edits.insert(init.at, rank::INIT, with_newlines(text, self.layout.newline));
+        let same_line = !rest
+            .trim_start_matches([' ', '\t'])
+            .starts_with(['\n', '\r']);
+        let text = if same_line {
+            " rex_offload_init();".to_string()
+        } else {
+            format!("\n{inner}rex_offload_init();")
+        };
+        self.edits.insert(
+            init.at,
+            rank::INIT,
+            with_newlines(text, self.layout.newline),
+        );
     }
 
     fn constructs(&mut self) {
@@ -163,7 +197,9 @@ impl<'p> Host<'p> {
     /// The pragma of a construct's first directive.
     fn pragma(&self, construct: ConstructId) -> TextRange {
         let construct = &self.program.constructs[construct];
-        construct.directives.first().map_or(construct.range, |idx| self.program.unit.directives[*idx].range)
+        construct.directives.first().map_or(construct.range, |idx| {
+            self.program.unit.directives[*idx].range
+        })
     }
 
     fn object_name(&self, object: CapturedObject) -> String {
@@ -210,7 +246,9 @@ impl<'p> Host<'p> {
         let mut found = Vec::new();
         for rename in &self.renames {
             for at in rex_syntax::lex::identifiers(self.program.source(), rename.inside) {
-                let is_replaced = replaced.iter().any(|range| range.contains_range(at) && !range.is_empty());
+                let is_replaced = replaced
+                    .iter()
+                    .any(|range| range.contains_range(at) && !range.is_empty());
                 if self.program.text(at) == rename.name && !is_replaced {
                     found.push((at, rename.becomes.clone()));
                 }

@@ -92,7 +92,9 @@ impl<'u> Builder<'u> {
             }
             Kind::FieldDeclaration
                 if node.fields(Field::Declarator).iter().any(|declarator| {
-                    declarator.descendants().any(|inner| inner.kind() == Kind::FunctionDeclarator)
+                    declarator
+                        .descendants()
+                        .any(|inner| inner.kind() == Kind::FunctionDeclarator)
                 }) =>
             {
                 self.method_declarations.push(node.range());

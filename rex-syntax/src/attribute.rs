@@ -8,18 +8,12 @@ use crate::layout::{Layout, indent_at};
 use crate::lex::{Token, TokenKind, slice};
 use crate::omp::locator::{closing, cover};
 
-/// The attribute list that begins with the first token, if it holds OpenMP directives: its range, and the same as pragma lines.
+/// OpenMP directives in the attribute list that these tokens are, `[[` to `]]`: its range, and the same as pragma lines.
 ///
 /// Other attributes of the list are kept after the lines.
 pub(crate) fn write_out(text: &str, tokens: &[Token]) -> Option<(TextRange, String)> {
     let word = |idx: usize| tokens.get(idx).map_or("", |token| token.text(text));
-    if word(0) != "[" || word(1) != "[" {
-        return None;
-    }
-    let close = closing(text, tokens, 0);
-    if closing(text, tokens, 1) + 1 != close {
-        return None;
-    }
+    let close = tokens.len().checked_sub(1).filter(|close| *close > 3)?;
     let mut inner = tokens.get(2..close - 1)?;
     let uses_omp = word(2) == "using" && word(3) == "omp" && word(4) == ":";
     if uses_omp {

@@ -13,6 +13,12 @@ pub struct Layout {
     pub indent_unit: String,
 }
 
+impl Default for Layout {
+    fn default() -> Layout {
+        Layout::detect("")
+    }
+}
+
 impl Layout {
     /// Detects the habits of a text. A text without indented lines counts as indented by 2 spaces.
     pub fn detect(text: &str) -> Layout {

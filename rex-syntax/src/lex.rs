@@ -88,6 +88,32 @@ pub(crate) fn whole(text: &str) -> TextRange {
     TextRange::up_to(TextSize::of(text))
 }
 
+/// For each opening bracket the index of the one that closes it, or the number of tokens; 0 for all other tokens.
+///
+/// The kinds of brackets are not compared, so that one wrong bracket does not spoil the rest.
+pub(crate) fn partners(text: &str, tokens: &[Token]) -> Vec<usize> {
+    let mut partners = vec![0; tokens.len()];
+    let mut open = Vec::new();
+    for (idx, token) in tokens.iter().enumerate() {
+        if token.kind != TokenKind::Punct {
+            continue;
+        }
+        match token.text(text) {
+            "(" | "[" | "{" => {
+                partners[idx] = tokens.len();
+                open.push(idx);
+            }
+            ")" | "]" | "}" => {
+                if let Some(opener) = open.pop() {
+                    partners[opener] = idx;
+                }
+            }
+            _ => {}
+        }
+    }
+    partners
+}
+
 /// A range from two byte positions of a text that fits in memory of 4 GiB.
 pub(crate) fn range(start: usize, end: usize) -> TextRange {
     let size = |at: usize| TextSize::new(u32::try_from(at).unwrap_or(u32::MAX));
@@ -251,16 +277,30 @@ impl<'t> Lexer<'t> {
     }
 
     fn punctuator(&mut self) {
-        const LONG: [&[u8]; 30] = [
-            b"%:%:", b"...", b"<<=", b">>=", b"->*", b"<=>", b"->", b"++", b"--", b"<<", b">>",
-            b"<=", b">=", b"==", b"!=", b"&&", b"||", b"*=", b"/=", b"%=", b"+=", b"-=", b"&=",
-            b"^=", b"|=", b"##", b"::", b".*", b"%:", b"<:",
-        ];
-        let rest = &self.bytes[self.at..];
-        self.at += LONG
-            .iter()
-            .find(|op| rest.starts_with(op))
-            .map_or(1, |op| op.len());
+        let length = match (self.peek(0), self.peek(1), self.peek(2)) {
+            (b'%', b':', b'%') if self.peek(3) == b':' => 4,
+            (b'.', b'.', b'.')
+            | (b'<', b'<', b'=')
+            | (b'>', b'>', b'=')
+            | (b'-', b'>', b'*')
+            | (b'<', b'=', b'>') => 3,
+            (b'-', b'>', _)
+            | (b'<', b':', _)
+            | (b'%', b':', _)
+            | (b'.', b'*', _)
+            | (
+                b'<' | b'>' | b'=' | b'!' | b'*' | b'/' | b'%' | b'+' | b'-' | b'&' | b'^' | b'|',
+                b'=',
+                _,
+            ) => 2,
+            (first @ (b'+' | b'-' | b'<' | b'>' | b'&' | b'|' | b'#' | b':'), second, _)
+                if first == second =>
+            {
+                2
+            }
+            _ => 1,
+        };
+        self.at += length;
     }
 }
 

@@ -11,6 +11,7 @@ use smol_str::SmolStr;
 use text_size::{TextRange, TextSize};
 
 use crate::expansion::{DefineLine, Expansion, HeaderOrigin, Place};
+use crate::layout::Layout;
 use crate::lex::{self, Token, TokenKind, significant_tokens, slice};
 use crate::pragma;
 
@@ -98,6 +99,8 @@ pub struct MacroTable {
     inactive: Vec<TextRange>,
     /// Whether any definition mentions `_Pragma`.
     any_pragma: bool,
+    /// The habits of the text, which expansions follow.
+    layout: Layout,
 }
 
 /// Whether the table holds every definition there is.
@@ -145,6 +148,7 @@ impl MacroTable {
             },
             expansion,
             inactive: inactive.to_vec(),
+            layout: Layout::detect(text),
             ..MacroTable::default()
         };
         table.read_headers(offset_of_line);
@@ -242,6 +246,10 @@ impl MacroTable {
         self.inactive
             .get(idx)
             .is_some_and(|range| range.contains(at))
+    }
+
+    pub(crate) fn layout(&self) -> &Layout {
+        &self.layout
     }
 
     pub(crate) fn skips_anything(&self) -> bool {

@@ -45,9 +45,7 @@ pub fn inactive_ranges(
             None => walk.known.see(text, *line),
         }
     }
-    let mut inactive = walk.inactive;
-    inactive.sort_by_key(|range| range.start());
-    inactive
+    walk.inactive
 }
 
 /// One arm of a conditional.
@@ -95,14 +93,18 @@ struct Walk<'t> {
     expansion: Option<&'t Expansion>,
     line_of: &'t dyn Fn(TextSize) -> u32,
     known: Known<'t>,
+    /// Sorted, disjoint.
     inactive: Vec<TextRange>,
 }
 
 impl Walk<'_> {
     fn is_inactive(&self, range: TextRange) -> bool {
+        let idx = self
+            .inactive
+            .partition_point(|skipped| skipped.end() <= range.start());
         self.inactive
-            .iter()
-            .any(|inactive| inactive.contains_range(range))
+            .get(idx)
+            .is_some_and(|skipped| skipped.contains_range(range))
     }
 
     fn decide(&mut self, arms: &[Arm]) {
@@ -112,7 +114,11 @@ impl Walk<'_> {
         let taken = proven.or_else(|| self.evaluated(arms));
         for (idx, arm) in arms.iter().enumerate() {
             if Some(idx) != taken {
-                self.inactive.push(arm.body);
+                let start = arm.body.start();
+                let idx = self
+                    .inactive
+                    .partition_point(|skipped| skipped.start() < start);
+                self.inactive.insert(idx, arm.body);
             }
         }
     }

@@ -55,11 +55,7 @@ pub fn read_unit(
     let text = source.text();
     let directives: Vec<Directive> = pragma::scan(text)
         .iter()
-        .filter(|line| {
-            !inactive
-                .iter()
-                .any(|range| range.contains_range(line.range))
-        })
+        .filter(|line| !macros.skips(line.range.start()))
         .map(|line| parse_directive(text, line, working, diagnostics))
         .collect();
     let view = parse_view(text, source.language(), &directives, &inactive, &macros);

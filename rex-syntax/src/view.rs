@@ -49,6 +49,7 @@ pub fn parse_view(
     let scan = Scan {
         text: &blanked,
         tokens: &tokens,
+        partners: lex::partners(&blanked, &tokens),
         language,
         macros,
     };
@@ -90,6 +91,7 @@ impl Mask {
 struct Scan<'t> {
     text: &'t str,
     tokens: &'t [Token],
+    partners: Vec<usize>,
     language: Language,
     macros: &'t MacroTable,
 }
@@ -99,6 +101,14 @@ impl<'t> Scan<'t> {
         self.tokens
             .get(idx)
             .map_or("", |token| token.text(self.text))
+    }
+
+    /// The index of the bracket that closes the one at `open`, or the number of tokens.
+    fn closing(&self, open: usize) -> usize {
+        self.partners
+            .get(open)
+            .copied()
+            .unwrap_or(self.tokens.len())
     }
 
     fn before(&self, idx: usize) -> &'t str {
@@ -151,7 +161,7 @@ impl<'t> Scan<'t> {
     }
 
     fn call_length(&self, idx: usize) -> usize {
-        let close = closing(self.text, self.tokens, idx + 1);
+        let close = self.closing(idx + 1);
         if close < self.tokens.len() {
             close - idx + 1
         } else {
@@ -162,11 +172,11 @@ impl<'t> Scan<'t> {
     /// `[[ .. ]]`, but not the lambda in `a[[]{..}()]`.
     fn attribute_length(&self, idx: usize) -> usize {
         let (outer, inner) = (self.tokens[idx].range, self.tokens[idx + 1].range);
-        let close = closing(self.text, self.tokens, idx);
+        let close = self.closing(idx);
         let adjacent = outer.end() == inner.start()
             && self.token_text(close) == "]"
             && self.before(close) == "]"
-            && closing(self.text, self.tokens, idx + 1) + 1 == close;
+            && self.closing(idx + 1) + 1 == close;
         let is_attribute = adjacent
             && self
                 .tokens

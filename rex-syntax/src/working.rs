@@ -14,7 +14,6 @@ use crate::lex::{self, Token, TokenKind, significant_tokens, slice};
 use crate::macros::MacroTable;
 use crate::omp::clause::{ClauseName, Locator};
 use crate::omp::directive::{Association, Directive};
-use crate::omp::locator::closing;
 use crate::omp::parse::parse_directive;
 use crate::pragma::{self, PragmaLine};
 use crate::source::{Derivation, FileId, FileRange, SourceFile, SourceMap};
@@ -125,6 +124,8 @@ impl<'s> Code<'s> {
         let mut n_directives = pragma::scan(self.text).len();
         let mut hides: FxHashMap<&str, Hidden> = FxHashMap::default();
         let mut lone_braces = EditSet::new();
+        let partners = lex::partners(self.text, &self.tokens);
+        let hiding = self.hiding_tokens();
         let mut idx = 0;
         while let Some(&token) = self.tokens.get(idx) {
             let start = token.range.start();
@@ -138,7 +139,7 @@ impl<'s> Code<'s> {
             };
             let found = match hidden {
                 Hidden::Nothing => None,
-                Hidden::PerhapsAttribute => attribute::write_out(self.text, &self.tokens[idx..]),
+                Hidden::PerhapsAttribute => self.omp_attribute(idx, &partners),
                 Hidden::Pragma => self.macros.write_out_pragma(self.text, start, start),
                 Hidden::Structure => self.macros.expand_call(self.text, start),
                 Hidden::Macro if self.macros.has_lone_brace(name, start) => {
@@ -149,7 +150,7 @@ impl<'s> Code<'s> {
                     }
                     None
                 }
-                Hidden::Macro => self.call_with_hidden_arguments(idx),
+                Hidden::Macro => self.call_with_hidden_arguments(idx, &hiding, &partners),
             };
             match found {
                 None => idx += 1,
@@ -166,6 +167,32 @@ impl<'s> Code<'s> {
         edits
     }
 
+    /// `[[omp::..]]` written out.
+    fn omp_attribute(&self, idx: usize, partners: &[usize]) -> Option<(TextRange, String)> {
+        let close = *partners.get(idx)?;
+        let inner = *partners.get(idx + 1)?;
+        let is_attribute = self.token_text(idx + 1) == "[" && inner + 1 == close;
+        let tokens = self.tokens.get(idx..=close).filter(|_| is_attribute)?;
+        attribute::write_out(self.text, tokens)
+    }
+
+    /// The indices of the words behind which directives hide.
+    fn hiding_tokens(&self) -> Vec<usize> {
+        let hides = |token: &Token| {
+            let word = token.text(self.text);
+            token.kind == TokenKind::Identifier
+                && (word == "_Pragma" || self.macros.bears_pragma(word))
+        };
+        if !self.macros.any_pragma() && !self.text.contains("_Pragma") {
+            return Vec::new();
+        }
+        let tokens = self.tokens.iter().enumerate();
+        tokens
+            .filter(|(_, token)| hides(token))
+            .map(|(idx, _)| idx)
+            .collect()
+    }
+
     /// The index of the first token after a range.
     fn after(&self, range: TextRange) -> usize {
         self.tokens
@@ -173,7 +200,12 @@ impl<'s> Code<'s> {
     }
 
     /// Expands an ordinary macro call if something in its arguments hides directives.
-    fn call_with_hidden_arguments(&self, idx: usize) -> Option<(TextRange, String)> {
+    fn call_with_hidden_arguments(
+        &self,
+        idx: usize,
+        hiding: &[usize],
+        partners: &[usize],
+    ) -> Option<(TextRange, String)> {
         let token = self.tokens.get(idx)?;
         let start = token.range.start();
         let def = self.macros.lookup_at(token.text(self.text), start)?;
@@ -181,13 +213,9 @@ impl<'s> Code<'s> {
         {
             return None;
         }
-        let close = closing(self.text, &self.tokens, idx + 1);
-        let hides = self.tokens.get(idx + 2..close)?.iter().any(|token| {
-            let word = token.text(self.text);
-            token.kind == TokenKind::Identifier
-                && (word == "_Pragma" || self.macros.bears_pragma(word))
-        });
-        if !hides {
+        let close = partners.get(idx + 1)?;
+        let first_hiding = hiding.partition_point(|hiding| *hiding <= idx);
+        if hiding.get(first_hiding)? >= close {
             return None;
         }
         self.macros.expand_call(self.text, start)

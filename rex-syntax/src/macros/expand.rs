@@ -9,7 +9,7 @@ use smol_str::SmolStr;
 use text_size::{TextRange, TextSize};
 
 use super::{MacroDef, MacroTable};
-use crate::layout::{Layout, indent_at};
+use crate::layout::indent_at;
 use crate::lex::{self, Token, TokenKind, significant_tokens, slice};
 use crate::omp::locator::closing;
 use crate::pragma::{destringize, is_omp_string};
@@ -551,12 +551,12 @@ fn render(
     pieces: &[Piece],
     expander: &mut Expander<'_>,
 ) -> Option<String> {
-    let layout = Layout::detect(text);
+    let layout = expander.macros.layout();
     let mut writer = Writer {
         out: String::new(),
         newline: layout.newline,
         indent: indent_at(text, call.start()).to_owned(),
-        unit: layout.indent_unit,
+        unit: layout.indent_unit.clone(),
         blocks: Vec::new(),
         n_parens: 0,
         fresh_line: begins_line(text, call.start()),

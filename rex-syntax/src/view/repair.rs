@@ -145,7 +145,7 @@ impl Scan<'_> {
         }
         let last = match (def, is_call) {
             (Some(def), false) if def.parameters.is_none() => idx,
-            (Some(_) | None, true) => closing(self.text, self.tokens, idx + 1),
+            (Some(_) | None, true) => self.closing(idx + 1),
             _ => return false,
         };
         let is_statement = match def {
@@ -251,21 +251,21 @@ impl Scan<'_> {
 
     /// Types as arguments of a macro: `ALLOC(double, n)`, `ALLOC(T *, n)`. A keyword is made a name, stars go.
     fn repair_type_arguments(&self, open: usize, mask: &mut Mask) {
-        let close = closing(self.text, self.tokens, open);
+        let close = self.closing(open);
         let mut start = open + 1;
-        let mut depth = 0usize;
-        for idx in open + 1..=close.min(self.tokens.len().saturating_sub(1)) {
+        let mut idx = open + 1;
+        while idx < close {
             match self.token_text(idx) {
-                "(" | "[" | "{" => depth += 1,
-                ")" | "]" | "}" if idx != close => depth = depth.saturating_sub(1),
-                "," if depth == 0 => {
+                "(" | "[" | "{" => idx = self.closing(idx),
+                "," => {
                     self.repair_type_argument(start, idx, mask);
                     start = idx + 1;
                 }
-                _ if idx == close => self.repair_type_argument(start, idx, mask),
                 _ => {}
             }
+            idx += 1;
         }
+        self.repair_type_argument(start, close, mask);
     }
 
     fn repair_type_argument(&self, start: usize, end: usize, mask: &mut Mask) {
@@ -282,6 +282,10 @@ impl Scan<'_> {
             .take_while(|token| token.text(self.text) == "*")
             .count();
         let words = &argument[..argument.len() - n_stars];
+        // A type has few words; a long argument is not looked through.
+        if words.len() > 8 {
+            return;
+        }
         let are_words = words
             .iter()
             .all(|token| token.kind == TokenKind::Identifier);

@@ -510,4 +510,13 @@ template <typename Lock> REX_DEVICE int rex_omp_test_lock(Lock *lock) { return r
 #ifdef REX_DEVICE_HOST
 #pragma GCC visibility pop
 #endif
+// ---- Words of C that C++ lacks, for device code from C sources -------------------------------------------
+
+#ifdef REX_C_SOURCE
+#define _Alignof alignof
+#define _Bool bool
+#define _Noreturn
+#define _Static_assert static_assert
+#define restrict __restrict__
+#endif
 #endif

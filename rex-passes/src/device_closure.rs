@@ -235,16 +235,13 @@ fn add_constants_of_initializers(program: &Program, variables: &mut IndexSet<Sym
 }
 
 fn storage(program: &Program, symbol: SymbolId) -> DeviceStorage {
-    if let Some(storage) = program.declare_target.get(&symbol) {
-        return *storage;
-    }
     let found = &program.symbols[symbol];
     let element = program.types.innermost_element(found.ty);
+    // A constant is compiled into the image; it has internal linkage in C++, so no entry could find it.
     if program.types.get(element).is_const && found.initializer.is_some() {
-        DeviceStorage::Constant
-    } else {
-        DeviceStorage::Enter
+        return DeviceStorage::Constant;
     }
+    program.declare_target.get(&symbol).copied().unwrap_or(DeviceStorage::Enter)
 }
 
 /// A call that nothing defines. A prototype in the unit may be another file's device function; without one the name is unknown.

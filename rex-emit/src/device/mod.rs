@@ -14,6 +14,7 @@ use rex_ir::symbol::SymbolId;
 use rex_syntax::TextRange;
 use rex_syntax::edit::{EditConflict, EditSet};
 use rex_syntax::lex;
+use rex_syntax::source::Language;
 
 use body::BodyPrinter;
 
@@ -54,6 +55,9 @@ impl Device<'_> {
     fn header(&mut self) {
         if !self.has_header {
             self.has_header = true;
+            if self.program.language() == Language::C {
+                self.line("#define REX_C_SOURCE /* words of C that C++ lacks */");
+            }
             self.line("#include \"rex_nvidia.h\"");
         }
     }

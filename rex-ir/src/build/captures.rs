@@ -204,6 +204,7 @@ impl<'u> Builder<'u> {
             }
         }
 
+        self.use_types(statement, construct, &mut uses);
         let mut captures = Vec::new();
         for (object, seen) in std::mem::take(&mut uses.objects) {
             if let Some(capture) = self.capture(object, seen, construct, &maps, &defaultmaps) {
@@ -230,6 +231,43 @@ impl<'u> Builder<'u> {
             calls: uses.calls,
             device_globals: uses.globals.into_iter().collect(),
         });
+    }
+
+    /// The kernel declares every captured variable again: it needs the local types, constants and extents in their types.
+    fn use_types(&mut self, statement: TextRange, construct: ConstructId, uses: &mut Uses) {
+        let mut next = 0;
+        while let Some((object, seen)) = uses.objects.get_index(next).map(|(object, seen)| (*object, *seen)) {
+            next += 1;
+            let CapturedObject::Variable(symbol) = object else { continue };
+            let mut words = Vec::new();
+            self.type_words(self.symbols[symbol].ty, &mut words);
+            for text in words {
+                let whole = TextRange::up_to(rex_syntax::TextSize::of(text.as_str()));
+                let names: Vec<SmolStr> = lex::identifiers(&text, whole).map(|at| SmolStr::from(&text[at])).collect();
+                for name in names {
+                    let name = Name { text: &name, at: seen.at, written: false, called: false };
+                    self.use_name(name, statement, construct, uses, 0);
+                }
+                if text.contains(' ') {
+                    self.use_tag(&text, seen.at, statement, construct, uses);
+                }
+            }
+        }
+    }
+
+    /// The spellings and extents in a type.
+    fn type_words(&self, ty: TypeId, words: &mut Vec<SmolStr>) {
+        match &self.types.get(ty).kind {
+            TypeKind::Named { spelling, .. } => words.push(spelling.clone()),
+            TypeKind::Pointer(to) | TypeKind::Reference(to) => self.type_words(*to, words),
+            TypeKind::Array { element, extent } => {
+                if let crate::ty::Extent::Constant(text) | crate::ty::Extent::Runtime(text) = extent {
+                    words.push(text.clone());
+                }
+                self.type_words(*element, words);
+            }
+            TypeKind::Function { returns, .. } => self.type_words(*returns, words),
+        }
     }
 
     /// A reduction over a section maps that section.

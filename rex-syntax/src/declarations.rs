@@ -313,7 +313,7 @@ impl<'t> Scanner<'t> {
             | "class" | "enum" | "typename" => {}
             _ if head.in_initializer => {}
             _ => {
-                if head.tag == Some("") && head.last_word.is_none() {
+                if head.tag == Some("") && head.last_word.is_none() && head.body.is_none() {
                     head.tag = Some(word);
                 }
                 head.last_word = Some(word);

@@ -64,3 +64,29 @@ codes! {
     UnsupportedStatement "REX0904" "unsupported-statement" Error;
     SynchronousNowait "REX0905" "synchronous-nowait" Note;
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_code_has_a_complete_page() {
+        for code in Code::ALL {
+            let page = code.explanation();
+            assert!(page.starts_with(&format!("# {} {}\n", code.number(), code.name())));
+            for heading in ["\n## Why\n", "\n## Example\n", "\n## Fix\n"] {
+                assert!(
+                    page.contains(heading),
+                    "{} lacks {heading:?}",
+                    code.number()
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn codes_are_in_order_and_unique() {
+        let numbers: Vec<&str> = Code::ALL.iter().map(|code| code.number()).collect();
+        assert!(numbers.is_sorted_by(|a, b| a < b));
+    }
+}

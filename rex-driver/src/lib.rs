@@ -12,6 +12,7 @@ pub mod error;
 pub mod flags;
 mod json;
 pub mod preprocess;
+pub mod program;
 pub mod render;
 pub mod session;
 pub mod toolchain;

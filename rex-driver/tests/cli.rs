@@ -207,7 +207,7 @@ fn a_dry_run_prints_the_commands_and_writes_nothing() {
 #[test]
 fn build_refuses_the_steps_of_a_compiler() {
     let folder = Folder::with(&[("plain.c", PLAIN)]);
-    check_exit(&folder.rex("build -c plain.c"), 2, "build makes a program");
+    check_exit(&folder.rex("build -c plain.c"), 2, "does not fit here");
 }
 
 /// Runs the binary under another name.

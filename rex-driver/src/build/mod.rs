@@ -210,7 +210,8 @@ fn compile_unit(request: &BuildRequest<'_>, unit: &Unit, object: &Path) -> Comma
                 .arg("-iquote")
                 .arg(folder_of(&unit.source))
                 .arg("-I")
-                .arg(request.work);
+                .arg(request.work)
+                .arg(original_name(&lowered.host, &unit.source));
             &lowered.host
         }
     };
@@ -221,6 +222,15 @@ fn compile_unit(request: &BuildRequest<'_>, unit: &Unit, object: &Path) -> Comma
         command = command.args(["-x", language_name(unit.language)]);
     }
     command.arg("-c").arg(source).arg("-o").arg(object)
+}
+
+/// Lets the compiler name the original file in `__FILE__` and in debug information.
+pub fn original_name(host: &Path, original: &Path) -> OsString {
+    let mut option = OsString::from("-ffile-prefix-map=");
+    option.push(host);
+    option.push("=");
+    option.push(original);
+    option
 }
 
 /// Turns on host OpenMP without the compiler's own offloading.

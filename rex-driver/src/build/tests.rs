@@ -88,7 +88,7 @@ fn a_program_for_the_host_device() {
     check_plan(
         &case,
         expect![[r#"
-            gcc -DREX_LLVM_ABI=19 -iquote src -I work -O3 -Iinc -DN=4 -Wall -fopenmp -foffload=disable -c work/rose_axpy.c -o work/axpy.o
+            gcc -DREX_LLVM_ABI=19 -iquote src -I work -ffile-prefix-map=work/rose_axpy.c=src/axpy.c -O3 -Iinc -DN=4 -Wall -fopenmp -foffload=disable -c work/rose_axpy.c -o work/axpy.o
             g++ -x c++ -std=gnu++17 -fPIC -DREX_DEVICE_HOST -fno-gnu-unique '-DREX_DEVICE_SOURCE="rex_lib_axpy.cu"' -DREX_LLVM_ABI=19 -iquote src -I work -O3 -Iinc -DN=4 -shared -Wl,-Bsymbolic -Wl,-z,defs work/rex_nvidia.cu -x none -lm -lpthread -o work/rex_lib_nvidia.image.so
             g++ -O1 -fPIC -DREX_LLVM_ABI=19 '-DREX_EMBED_IMAGE="work/rex_lib_nvidia.image.so"' -S work/register_cubin.cpp -o work/register_cubin.s
             --
@@ -111,8 +111,8 @@ fn c_and_cxx_for_a_gpu_with_nvcc() {
     check_plan(
         &case,
         expect![[r#"
-            g++ -DREX_LLVM_ABI=19 -iquote . -I work -std=c++20 -iquote q -isystem s -ffast-math -fopenmp -foffload=disable -c work/rose_main.cpp -o work/main.o
-            gcc -DREX_LLVM_ABI=19 -iquote . -I work -iquote q -isystem s -ffast-math -fopenmp -foffload=disable -c work/rose_kernel.c -o work/kernel.o
+            g++ -DREX_LLVM_ABI=19 -iquote . -I work -ffile-prefix-map=work/rose_main.cpp=main.cpp -std=c++20 -iquote q -isystem s -ffast-math -fopenmp -foffload=disable -c work/rose_main.cpp -o work/main.o
+            gcc -DREX_LLVM_ABI=19 -iquote . -I work -ffile-prefix-map=work/rose_kernel.c=kernel.c -iquote q -isystem s -ffast-math -fopenmp -foffload=disable -c work/rose_kernel.c -o work/kernel.o
             nvcc -arch=sm_90 -ccbin=g++ -std=c++20 -O3 '-DREX_DEVICE_SOURCE="rex_lib_main.cu"' -DREX_LLVM_ABI=19 -Xcompiler -iquote -Xcompiler . -I work -Xcompiler -iquote -Xcompiler q -isystem s --use_fast_math -dc work/rex_nvidia.cu -o work/rex_lib_main.device.o
             nvcc -arch=sm_90 -ccbin=g++ -std=c++20 -O3 '-DREX_DEVICE_SOURCE="rex_lib_kernel.cu"' -DREX_LLVM_ABI=19 -Xcompiler -iquote -Xcompiler . -I work -Xcompiler -iquote -Xcompiler q -isystem s --use_fast_math -dc work/rex_nvidia.cu -o work/rex_lib_kernel.device.o
             g++ -O1 -fPIC -DREX_LLVM_ABI=19 '-DREX_IMAGE_NAME="prog.cubin"' -S work/register_cubin.cpp -o work/register_cubin.s
@@ -153,7 +153,7 @@ fn a_gpu_with_clang_and_ptxas() {
     check_plan(
         &case,
         expect![[r#"
-            gcc -DREX_LLVM_ABI=19 -iquote . -I work -fopenmp -foffload=disable -c work/rose_axpy.c -o work/axpy.o
+            gcc -DREX_LLVM_ABI=19 -iquote . -I work -ffile-prefix-map=work/rose_axpy.c=axpy.c -fopenmp -foffload=disable -c work/rose_axpy.c -o work/axpy.o
             clang-19 -x cuda --cuda-device-only --cuda-gpu-arch=sm_80 -nocudainc -nocudalib -std=gnu++17 -O3 '-DREX_DEVICE_SOURCE="rex_lib_axpy.cu"' -DREX_LLVM_ABI=19 -iquote . -I work -S work/rex_nvidia.cu -o work/rex_lib_nvidia.ptx
             g++ -O1 -fPIC -DREX_LLVM_ABI=19 '-DREX_EMBED_IMAGE="work/rex_lib_nvidia.cubin"' -S work/register_cubin.cpp -o work/register_cubin.s
             --

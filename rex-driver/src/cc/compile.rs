@@ -10,7 +10,7 @@ use super::bundle::{Record, SECTION};
 use super::invocation::Step;
 use super::{Cx, Ended, form_of, run_all};
 use crate::build::command::{Command, folder_of};
-use crate::build::{DeviceBuild, DeviceUnit, openmp_flags};
+use crate::build::{DeviceBuild, DeviceUnit, openmp_flags, original_name};
 use crate::error::Error;
 use crate::flags::{Flag, FlagKind};
 use crate::render::{Color, MessageFormat, render};
@@ -155,15 +155,6 @@ fn with_device_code(cx: &Cx, lowered: &Lowered, step: Step, output: &Path) -> Re
         .arg(output);
     run_all([command])?;
     Ok(Ended::Made)
-}
-
-/// Lets the compiler name the original file in messages of the program and in debug information.
-pub(crate) fn original_name(host: &Path, original: &Path) -> OsString {
-    let mut option = OsString::from("-ffile-prefix-map=");
-    option.push(host);
-    option.push("=");
-    option.push(original);
-    option
 }
 
 /// The text that puts a record into the object.

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::bundle::{Form, Record, has_device_code, records, section_of};
+use super::bundle::{Form, Record, SECTION, has_device_code, records, section_of};
 use super::invocation::{Item, Step};
 use super::{Cx, Ended, compile, run_all};
 use crate::build::command::Command;
@@ -35,7 +35,8 @@ pub(super) fn needs_offload(cx: &Cx) -> bool {
         Item::Flag(flag) => library_of(&flag.words, &folders),
     });
     inputs.into_iter().any(|path| {
-        fs::read(&path).is_ok_and(|file| has_device_code(&file)) || needs_runtime(&path)
+        let file = fs::read(&path).unwrap_or_default();
+        has_device_code(&file) || assembly_has_device_code(&path, &file) || needs_runtime(&path)
     })
 }
 
@@ -50,6 +51,12 @@ pub(super) fn program(cx: &Cx) -> Result<Ended, Error> {
                 if compile::one(cx, path, *language, Step::Object, &object)? == Ended::InputErrors {
                     return Ok(Ended::InputErrors);
                 }
+                parts.push(Part::File(object));
+            }
+            Item::Input(path) if is_assembly(path) => {
+                let object = work.path().join(format!("{item_idx}.o"));
+                let assemble = Command::of_compiler(cx.compiler()).arg("-c").arg(path);
+                run_all([assemble.arg("-o").arg(&object)])?;
                 parts.push(Part::File(object));
             }
             Item::Input(path) => parts.push(Part::File(path.clone())),
@@ -80,6 +87,15 @@ pub(super) fn program(cx: &Cx) -> Result<Ended, Error> {
         drop_section(cx, &output)?;
     }
     Ok(Ended::Made)
+}
+
+fn is_assembly(path: &Path) -> bool {
+    path.extension()
+        .is_some_and(|extension| extension == "s" || extension == "S")
+}
+
+fn assembly_has_device_code(path: &Path, text: &[u8]) -> bool {
+    is_assembly(path) && String::from_utf8_lossy(text).contains(SECTION)
 }
 
 fn is_for_link(kind: FlagKind) -> bool {
@@ -268,7 +284,7 @@ fn drop_section(cx: &Cx, output: &Path) -> Result<(), Error> {
     match objcopy {
         None => Ok(()),
         Some(objcopy) => run_all([Command::new(objcopy)
-            .arg(format!("--remove-section={}", super::bundle::SECTION))
+            .arg(format!("--remove-section={}", SECTION))
             .arg(output)]),
     }
 }

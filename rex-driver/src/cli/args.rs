@@ -9,7 +9,9 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::flags::CompilerFlags;
+use crate::program::DeviceChoice;
 use crate::render::MessageFormat;
+use crate::toolchain::OffloadRequest;
 
 /// The single-letter options that are rex's own, not the compiler's.
 const OWN_LETTERS: &[&str] = &["-o", "-h", "-V", "-v", "-j"];
@@ -215,15 +217,14 @@ pub struct ToolArgs {
     pub cuda: Option<PathBuf>,
 }
 
-/// What runs the device code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum DeviceChoice {
-    /// This machine's processors.
-    Host,
-    /// An NVIDIA GPU.
-    Nvptx,
-    /// nvptx where an NVIDIA driver is, else host.
-    Auto,
+impl ToolArgs {
+    /// Which offload runtime to look for.
+    pub fn offload_request(&self) -> OffloadRequest {
+        OffloadRequest {
+            folder: self.libomptarget.clone(),
+            abi: self.llvm_abi,
+        }
+    }
 }
 
 /// Options of `passes`.

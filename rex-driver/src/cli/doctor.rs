@@ -8,8 +8,8 @@ use crate::json;
 use crate::toolchain::nvptx::all_device_compilers;
 use crate::toolchain::offload::all_candidates;
 use crate::toolchain::{
-    DeviceCompiler, Missing, OffloadRequest, SUPPORTED_ABIS, find_device_compiler,
-    find_host_compilers, find_offload_runtime, gpu_architecture, has_nvidia_driver,
+    DeviceCompiler, Missing, SUPPORTED_ABIS, find_device_compiler, find_host_compilers,
+    find_offload_runtime, gpu_architecture, has_nvidia_driver,
 };
 
 #[derive(Serialize)]
@@ -62,10 +62,7 @@ fn examine(cx: &Context, args: &DoctorArgs) -> Report {
         }
         Err(missing) => report.is_missing("host compilers", &missing),
     }
-    let request = OffloadRequest {
-        folder: args.tools.libomptarget.clone(),
-        abi: args.tools.llvm_abi,
-    };
+    let request = args.tools.offload_request();
     let runtime = find_offload_runtime(machine, &request);
     match &runtime {
         Ok(runtime) => {

@@ -134,14 +134,14 @@ fn command(words: Vec<OsString>) -> u8 {
             .num_threads(jobs)
             .build_global();
     }
-    let cx = Context {
+    let mut cx = Context {
         global,
         flags,
         surroundings: Surroundings::of_process(),
     };
     let outcome = match command {
         Command::Lower(args) => lower::run(&cx, &args),
-        Command::Build(args) => build::run(&cx, args),
+        Command::Build(args) => build::run(&mut cx, args),
         Command::Run(args) => run::run(&cx, args),
         Command::Passes(args) => passes::run(&args),
         Command::Explain(args) => explain::run(&args),
@@ -236,11 +236,4 @@ fn with_causes(error: &dyn std::error::Error) -> String {
         cause = error.source();
     }
     text
-}
-
-/// Whether a path is a source file, rather than an object or a library for the linker.
-fn is_link_input(path: &Path) -> bool {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let ends = |suffix| name.ends_with(suffix);
-    ends(".o") || ends(".a") || ends(".so") || name.contains(".so.") || ends(".obj") || ends(".lo")
 }

@@ -1,0 +1,234 @@
+//! `rexcc` and `rexc++` on small projects: objects, archives, shared libraries, dependency files.
+//!
+//! Needs gcc or clang and LLVM's offload runtime; without them each test says that it is skipped.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use rex_driver::toolchain::{
+    OffloadRequest, Surroundings, find_host_compilers, find_offload_runtime,
+};
+use tempfile::TempDir;
+
+/// Doubles an array on the device; the exit code counts the wrong elements.
+const MAIN: &str = r#"
+#include <omp.h>
+int more(int *a, int n);
+int main(void) {
+  int a[100], wrong = 0, on_host = 1;
+  for (int i = 0; i < 100; i++) a[i] = i;
+#pragma omp target map(from: on_host)
+  on_host = omp_is_initial_device();
+#pragma omp target teams distribute parallel for map(tofrom: a)
+  for (int i = 0; i < 100; i++) a[i] *= 2;
+  wrong += more(a, 100);
+  for (int i = 0; i < 100; i++) wrong += a[i] != 2 * i + 1;
+  return wrong + on_host;
+}
+"#;
+
+const MORE: &str = r#"
+extern "C" int more(int *a, int n) {
+#pragma omp target teams distribute parallel for map(tofrom: a[0:n])
+  for (int i = 0; i < n; i++) a[i] += 1;
+  return 0;
+}
+"#;
+
+const UNUSED: &str = r#"
+int unused(int x) {
+#pragma omp target map(tofrom: x)
+  x += 1;
+  return x;
+}
+"#;
+
+struct Project(TempDir);
+
+impl Project {
+    /// A folder with files, or `None` where the tools are missing.
+    fn with(files: &[(&str, &str)]) -> Option<Project> {
+        let machine = Surroundings::of_process();
+        if find_host_compilers(&machine).is_err()
+            || find_offload_runtime(&machine, &OffloadRequest::default()).is_err()
+        {
+            eprintln!("skipped: no host compiler or no libomptarget");
+            return None;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            let path = folder.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        for name in ["rexcc", "rexc++"] {
+            let link = folder.path().join(name);
+            std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_rex-driver"), link).unwrap();
+        }
+        Some(Project(folder))
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn run(&self, words: &[&str]) -> Output {
+        let program = Path::new(words[0]);
+        let own = self.path(words[0]);
+        Command::new(if own.exists() { &own } else { program })
+            .args(&words[1..])
+            .current_dir(self.0.path())
+            .env("REX_DEVICE", "host")
+            .env("OMP_TARGET_OFFLOAD", "MANDATORY")
+            .stdin(Stdio::null())
+            .output()
+            .unwrap()
+    }
+
+    /// Whether a file's bytes hold a text.
+    fn holds(&self, name: &str, text: &str) -> bool {
+        let bytes = fs::read(self.path(name)).unwrap();
+        bytes
+            .windows(text.len())
+            .any(|window| window == text.as_bytes())
+    }
+
+    #[track_caller]
+    fn check(&self, line: &str) {
+        self.check_words(&line.split_whitespace().collect::<Vec<_>>());
+    }
+
+    #[track_caller]
+    fn check_words(&self, words: &[&str]) {
+        let output = self.run(words);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            output.status.success(),
+            "{words:?}: {}\n{stderr}",
+            output.status
+        );
+    }
+}
+
+#[test]
+fn objects_of_both_languages_are_linked() {
+    let Some(project) = Project::with(&[("main.c", MAIN), ("more.cpp", MORE)]) else {
+        return;
+    };
+    project.check("rexcc -fopenmp -O2 -Wall -Werror -c main.c");
+    project.check("rexc++ -fopenmp -O2 -Wall -Werror -c more.cpp -o more.o");
+    project.check("rexc++ -fopenmp main.o more.o -o prog");
+    project.check("prog");
+}
+
+#[test]
+fn sources_are_compiled_and_linked_in_one_command() {
+    let Some(project) = Project::with(&[("main.c", MAIN), ("more.cpp", MORE)]) else {
+        return;
+    };
+    project.check("rexcc -fopenmp main.c more.cpp -o prog");
+    project.check("prog");
+}
+
+#[test]
+fn only_linked_members_of_an_archive_count() {
+    let files = [("main.c", MAIN), ("more.cpp", MORE), ("unused.c", UNUSED)];
+    let Some(project) = Project::with(&files) else {
+        return;
+    };
+    project.check("rexcc -fopenmp -c main.c");
+    project.check("rexc++ -fopenmp -c more.cpp");
+    project.check("rexcc -fopenmp -c unused.c");
+    project.check("ar rc libparts.a unused.o more.o");
+    project.check("rexcc -fopenmp main.o -L. -lparts -o prog");
+    project.check("prog");
+    assert!(project.holds("unused.o", "__unused__"));
+    assert!(project.holds("prog", "__more__") && !project.holds("prog", "__unused__"));
+}
+
+#[test]
+fn a_shared_library_has_its_own_image() {
+    let Some(project) = Project::with(&[("main.c", MAIN), ("more.cpp", MORE)]) else {
+        return;
+    };
+    project.check("rexc++ -fopenmp -fPIC -shared more.cpp -o libmore.so");
+    project.check("rexcc -fopenmp main.c -L. -lmore -Wl,-rpath,. -o prog");
+    project.check("prog");
+}
+
+#[test]
+fn dependencies_name_the_original_files() {
+    let header = ("inc/value.h", "#define VALUE 2\n");
+    let source = "#include \"inc/value.h\"\nvoid f(int *a) {\n#pragma omp target map(tofrom: a[0:1])\n  a[0] = VALUE;\n}\n";
+    let Some(project) = Project::with(&[header, ("src.c", source)]) else {
+        return;
+    };
+    project.check("rexcc -fopenmp -MMD -MP -c src.c -o out.o");
+    let text = fs::read_to_string(project.path("out.d")).unwrap();
+    assert_eq!(text, "out.o: src.c inc/value.h\ninc/value.h:\n");
+}
+
+#[test]
+fn names_with_blanks_work_and_the_program_knows_its_file() {
+    let source = r#"
+#include <string.h>
+#include "a header.h"
+int main(void) {
+  int x = 1;
+#pragma omp target map(tofrom: x)
+  x += ONE;
+  return x == 2 && strcmp(__FILE__, "a folder/the file.c") == 0 ? 0 : 1;
+}
+"#;
+    let files = [
+        ("a folder/the file.c", source),
+        ("a folder/a header.h", "#define ONE 1\n"),
+    ];
+    let Some(project) = Project::with(&files) else {
+        return;
+    };
+    project.check_words(&[
+        "rexcc",
+        "-fopenmp",
+        "-g",
+        "a folder/the file.c",
+        "-o",
+        "a program",
+    ]);
+    project.check_words(&["a program"]);
+}
+
+#[test]
+fn assembly_carries_the_device_code_too() {
+    let Some(project) = Project::with(&[("main.c", MAIN), ("more.cpp", MORE)]) else {
+        return;
+    };
+    project.check("rexcc -fopenmp -S main.c more.cpp");
+    project.check("rexcc main.s more.s -fopenmp -o prog");
+    project.check("prog");
+}
+
+#[test]
+fn constructs_are_ignored_without_openmp() {
+    let Some(project) = Project::with(&[("more.cpp", MORE)]) else {
+        return;
+    };
+    project.check("rexcc -c more.cpp");
+    assert!(!project.holds("more.o", ".rex.device"));
+    project.check("rexcc -c -fopenmp more.cpp");
+    assert!(project.holds("more.o", ".rex.device"));
+}
+
+#[test]
+fn an_error_in_the_source_is_reported_at_its_place() {
+    let source = "void f(void) {\n#pragma omp target map(tofrom: nothing)\n  ;\n}\n";
+    let Some(project) = Project::with(&[("wrong.c", source)]) else {
+        return;
+    };
+    let output = project.run(&["rexcc", "-fopenmp", "-c", "wrong.c"]);
+    assert_eq!(output.status.code(), Some(1));
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(stderr.contains("wrong.c:2:"), "{stderr}");
+    assert!(!project.path("wrong.o").exists());
+}

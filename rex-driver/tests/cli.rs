@@ -1,5 +1,11 @@
 //! The command line from outside: exit codes, streams, files.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "a test that fails says so"
+)]
+
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};

@@ -2,6 +2,12 @@
 //!
 //! Needs gcc or clang and LLVM's offload runtime; without them each test says that it is skipped.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "a test that fails says so"
+)]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

@@ -330,8 +330,10 @@ pub fn link_runtime(command: Command, runtime: &OffloadRuntime) -> Command {
         rpath.push(folder);
         rpath
     });
+    let is_elsewhere = !runtime.absent.is_empty();
     command
         .args(rpaths)
+        .args(is_elsewhere.then_some("-Wl,--allow-shlib-undefined"))
         .arg("-Wl,--no-as-needed")
         .arg(&runtime.libomptarget)
         .arg(&runtime.libomp)

@@ -27,6 +27,7 @@ fn check_plan(case: &Case, expected: Expect) {
         libomptarget: "/llvm/lib/libomptarget.so".into(),
         libomp: "/llvm/lib/libomp.so".into(),
         abi: 19,
+        absent: Vec::new(),
     };
     let (flags, _) = CompilerFlags::extract(case.flags.split_whitespace().map(Into::into), &[]);
     let units: Vec<Unit> = case

@@ -19,6 +19,8 @@ pub struct OffloadRuntime {
     pub libomp: PathBuf,
     /// The LLVM major version whose ABI is spoken.
     pub abi: u32,
+    /// Libraries that it needs and that are not on this machine: what is linked runs elsewhere.
+    pub absent: Vec<String>,
 }
 
 impl OffloadRuntime {
@@ -49,6 +51,8 @@ pub struct Candidate {
     pub path: PathBuf,
     /// The LLVM major version read from its soname.
     pub abi: u32,
+    /// The libraries it needs.
+    pub needed: Vec<String>,
 }
 
 /// Finds the offload runtime.
@@ -81,6 +85,7 @@ pub fn find_offload_runtime(
                     libomptarget: candidate.path.clone(),
                     libomp,
                     abi: candidate.abi,
+                    absent: absent(surroundings, candidate, &folders),
                 });
             }
             None => search.noted(format!(
@@ -109,6 +114,17 @@ pub fn find_offload_runtime(
         &package,
         "or name the folder that holds it with --libomptarget DIR",
     ]))
+}
+
+/// The libraries a candidate needs that no folder has where a loader looks.
+fn absent(surroundings: &Surroundings, candidate: &Candidate, folders: &[PathBuf]) -> Vec<String> {
+    let mut places = folders.to_vec();
+    places.extend(candidate.path.parent().map(Path::to_owned));
+    for pattern in ["/lib", "/lib64", "/lib/*-linux-gnu", "/usr/lib/*-linux-gnu"] {
+        places.extend(surroundings.system_folders(pattern));
+    }
+    let is_absent = |name: &&String| !places.iter().any(|place| place.join(name).exists());
+    candidate.needed.iter().filter(is_absent).cloned().collect()
 }
 
 /// Lists every `libomptarget` of the machine in the order [`find_offload_runtime`] tries them.
@@ -143,7 +159,11 @@ fn candidates_in(folders: &[PathBuf]) -> Vec<Candidate> {
         let found = files.into_iter().find_map(|path| {
             let library = read_shared_library(&path)?;
             let abi = abi_of_soname(&library.soname)?;
-            library.native.then_some(Candidate { path, abi })
+            library.native.then_some(Candidate {
+                path,
+                abi,
+                needed: library.needed,
+            })
         });
         candidates.extend(found);
     }

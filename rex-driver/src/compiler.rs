@@ -151,7 +151,11 @@ impl Compiler {
             .map_err(|failure| internal(failure.into()))?;
         let verified = verify(&program).map_err(|errors| internal(errors.into()))?;
         let artifacts = rex_emit::emit(verified).map_err(|error| internal(error.into()))?;
-        let artifacts = Some(artifacts);
+        // What rex does not support stays on the host and the rest is lowered; a mistake stops everything.
+        let mistakes = diagnostics.iter().any(|diagnostic| {
+            diagnostic.severity == Severity::Error && !diagnostic.code.is_limit()
+        });
+        let artifacts = (!mistakes).then_some(artifacts);
         Ok(Compilation {
             diagnostics: diagnostics.into_sorted(),
             sources: program.sources,

@@ -58,6 +58,7 @@ void *rex_host_shared();
 #if defined(REX_DEVICE_HOST)
 
 #include <stdarg.h>
+#include <string.h>
 #include <time.h>
 
 #define __global__

@@ -58,6 +58,8 @@ pub struct Function {
     pub specifiers: TextRange,
     /// The function's body, braces included.
     pub body: TextRange,
+    /// The named namespaces around it, outermost first.
+    pub namespaces: Vec<SmolStr>,
     /// The class it is a member of, if it is one.
     pub class: Option<SmolStr>,
     /// It is (a member of) a template.

@@ -282,6 +282,8 @@ pub struct LoopPlan {
     pub reductions: Vec<ReductionPlan>,
     /// Variables whose value of the last iteration is kept.
     pub lastprivates: Vec<LastprivatePlan>,
+    /// Loops (0 is the outermost) whose variable's value after the loop is stored behind a parameter.
+    pub final_values: Vec<(usize, SmolStr)>,
     /// The innermost body.
     pub body: Plan,
     /// The threads wait for each other after the loop.

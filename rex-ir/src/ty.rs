@@ -281,6 +281,28 @@ impl TypeTable {
         self.declarator(id, name.to_string())
     }
 
+    /// Declares `name` with this type without `const` and `volatile` at its top level (of the elements, for an array).
+    pub fn declare_mutable(&self, id: TypeId, name: &str) -> String {
+        let ty = self.get(id);
+        match &ty.kind {
+            TypeKind::Named { spelling, .. } => {
+                let gap = if name.is_empty() { "" } else { " " };
+                format!("{spelling}{gap}{name}")
+            }
+            TypeKind::Pointer(to) => {
+                self.declarator(*to, self.prefixed(*to, "*", "", name.to_string()))
+            }
+            TypeKind::Array { element, extent } => {
+                let extent = match extent {
+                    Extent::Constant(text) | Extent::Runtime(text) => text.as_str(),
+                    Extent::Unknown => "",
+                };
+                self.declare_mutable(*element, &format!("{name}[{extent}]"))
+            }
+            TypeKind::Reference(_) | TypeKind::Function { .. } => self.declare(id, name),
+        }
+    }
+
     /// The type as written in a cast.
     pub fn spell(&self, id: TypeId) -> String {
         self.declarator(id, String::new())

@@ -241,7 +241,11 @@ fn storage(program: &Program, symbol: SymbolId) -> DeviceStorage {
     if program.types.get(element).is_const && found.initializer.is_some() {
         return DeviceStorage::Constant;
     }
-    program.declare_target.get(&symbol).copied().unwrap_or(DeviceStorage::Enter)
+    program
+        .declare_target
+        .get(&symbol)
+        .copied()
+        .unwrap_or(DeviceStorage::Enter)
 }
 
 /// A call that nothing defines. A prototype in the unit may be another file's device function; without one the name is unknown.

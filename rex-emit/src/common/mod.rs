@@ -1,4 +1,5 @@
 //! What host and device printing share.
 
+pub(crate) mod conditionals;
 pub(crate) mod expr;
 pub(crate) mod text;

@@ -89,15 +89,22 @@ impl<'p> BodyPrinter<'p> {
         BodyPrinter { program, words }
     }
 
-    /// The user's text for a range, with words replaced.
+    /// The user's text for a range, with words replaced and without what the preprocessor skips.
     fn words_of(&self, range: TextRange) -> String {
         let mut out = String::new();
         let mut copied = range.start();
-        for (at, word) in self
+        let nothing = SmolStr::default();
+        let hidden = crate::common::conditionals::hidden_in(self.program, range);
+        let is_hidden = |at: TextRange| hidden.iter().any(|arm| arm.contains_range(at));
+        let mut replaced: Vec<(TextRange, &SmolStr)> = self
             .words
             .iter()
-            .filter(|(at, _)| range.contains_range(*at))
-        {
+            .filter(|(at, _)| range.contains_range(*at) && !is_hidden(*at))
+            .map(|(at, word)| (*at, word))
+            .chain(hidden.iter().map(|at| (*at, &nothing)))
+            .collect();
+        replaced.sort_by_key(|(at, _)| at.start());
+        for (at, word) in replaced {
             out.push_str(self.program.text(TextRange::new(copied, at.start())));
             out.push_str(word);
             copied = at.end();
@@ -265,22 +272,12 @@ impl<'p> BodyPrinter<'p> {
 
     /// A variable that can be assigned, whatever `const` the original has.
     fn declare_mutable(&self, ty: TypeId, name: &str) -> String {
-        let types = &self.program.types;
-        let declared = types.declare(ty, name);
-        match (&types.get(ty).kind, types.get(ty).is_const) {
-            (TypeKind::Named { .. }, true) => declared.trim_start_matches("const ").to_string(),
-            _ => declared,
-        }
+        self.program.types.declare_mutable(ty, name)
     }
 
     /// The type a literal is read as.
     fn value_type(&self, ty: TypeId) -> String {
-        let types = &self.program.types;
-        let spelled = types.spell(ty);
-        match (&types.get(ty).kind, types.get(ty).is_const) {
-            (TypeKind::Named { .. }, true) => spelled.trim_start_matches("const ").to_string(),
-            _ => spelled,
-        }
+        self.program.types.declare_mutable(ty, "")
     }
 
     /// Lines of a plan. `indent` is what the caller puts before each line.
@@ -600,6 +597,22 @@ impl<'p> BodyPrinter<'p> {
             ));
         }
         lines.push("}".to_string());
+        for (idx, target) in &plan.final_values {
+            if let Some(canonical) = loops.get(*idx) {
+                let trips = if loops.len() == 1 {
+                    trips_name.clone()
+                } else {
+                    format!("{trips_name}_{idx}")
+                };
+                let value = self.iteration_value(canonical, &trips);
+                let first = if plan.space == IterationSpace::Grid {
+                    "blockIdx.x == 0 && threadIdx.x == 0"
+                } else {
+                    "threadIdx.x == 0"
+                };
+                lines.push(format!("if ({first}) *{target} = {value};"));
+            }
+        }
         lines.extend(self.combine(&plan.reductions));
         if plan.space == IterationSpace::Grid {
             return lines;
@@ -663,14 +676,23 @@ impl<'p> BodyPrinter<'p> {
                 index = format!("{index} % {trips}_{idx}");
             }
         }
+        let index = if depth > 1 {
+            format!("({index})")
+        } else {
+            index
+        };
+        let declared = self
+            .program
+            .types
+            .declare(canonical.ty, &canonical.variable);
+        format!("{declared} = {};", self.iteration_value(canonical, &index))
+    }
+
+    /// The loop variable's value in the iteration with this number.
+    fn iteration_value(&self, canonical: &CanonicalLoop, index: &str) -> String {
         let types = &self.program.types;
-        let declared = types.declare(canonical.ty, &canonical.variable);
         let lower = self.words_of(canonical.lower);
         let lower = lower.trim();
-        let is_pointer = matches!(
-            types.get(types.desugar(canonical.ty)).kind,
-            TypeKind::Pointer(_)
-        );
         let (sign, step) = match canonical.step {
             LoopStep::Increment => ("+", None),
             LoopStep::Decrement => ("-", None),
@@ -678,28 +700,21 @@ impl<'p> BodyPrinter<'p> {
             LoopStep::Subtract(step) => ("-", Some(step)),
         };
         let distance = match step {
-            None if depth > 1 => format!("({index})"),
-            None => index,
-            Some(step) => {
-                let step = self.words_of(step);
-                let step = operand(step.trim());
-                if depth > 1 {
-                    format!("({index}) * {step}")
-                } else {
-                    format!("{index} * {step}")
-                }
-            }
+            None => index.to_string(),
+            Some(step) => format!("{index} * {}", operand(self.words_of(step).trim())),
         };
         let value = if lower == "0" && sign == "+" {
-            distance.clone()
+            distance
         } else {
             format!("{} {sign} {distance}", operand(lower))
         };
-        if is_pointer {
-            return format!("{declared} = {};", value);
+        if matches!(
+            types.get(types.desugar(canonical.ty)).kind,
+            TypeKind::Pointer(_)
+        ) {
+            return value;
         }
-        let cast = types.spell(canonical.ty);
-        format!("{declared} = static_cast<{cast}>({value});")
+        format!("static_cast<{}>({value})", types.spell(canonical.ty))
     }
 
     fn trip_count(&self, canonical: &CanonicalLoop) -> String {

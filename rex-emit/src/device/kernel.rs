@@ -12,7 +12,11 @@ pub(super) const STEP: &str = "  ";
 /// Prints one kernel.
 pub(super) fn print(program: &Program, kernel: &Kernel) -> String {
     let construct = &program.constructs[program.regions[kernel.region].construct];
-    let mut lines = Vec::new();
+    let namespaces = &program.functions[program.regions[kernel.region].function].namespaces;
+    let mut lines: Vec<String> = namespaces
+        .iter()
+        .map(|name| format!("namespace {name} {{"))
+        .collect();
     for directive in &construct.directives {
         let text = program.text(program.unit.directives[*directive].range);
         lines.push(format!("/* {} */", crate::common::text::one_line(text)));
@@ -43,6 +47,7 @@ pub(super) fn print(program: &Program, kernel: &Kernel) -> String {
         kernel.names.kernel,
         kernel.parameters.len()
     ));
+    lines.extend(namespaces.iter().map(|_| "}".to_string()));
     lines.join("\n")
 }
 

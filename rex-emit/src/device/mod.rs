@@ -84,6 +84,7 @@ impl Device<'_> {
                 ItemKind::Variables(symbols) => self.variables(symbols, item.range),
                 ItemKind::Block { open, items } => {
                     if self.block_is_needed(items) {
+                        self.header();
                         let text = self.program.text(*open).to_string();
                         self.line(&text);
                         self.items(items)?;

@@ -34,11 +34,20 @@ impl Host<'_> {
                 directive.first(),
                 Some(Leaf::For | Leaf::Sections | Leaf::Single | Leaf::Barrier | Leaf::Ordered)
             ) && construct.has(Leaf::Parallel);
-            if needs_region || orphan {
+            let hidden = self
+                .program
+                .unit
+                .inactive
+                .iter()
+                .any(|arm| arm.contains_range(directive.range));
+            if (needs_region || orphan) && !hidden {
                 edits.delete(directive.range - statement.start());
             }
         }
         edits.extend(self.rename_edits(statement));
+        for arm in crate::common::conditionals::hidden_in(self.program, statement) {
+            edits.delete(arm - statement.start());
+        }
         let text = self.program.text(statement);
         let text = match edits.apply(text.as_bytes()) {
             Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),

@@ -76,6 +76,9 @@ impl Host<'_> {
         lines.push(format!("{step}{step}{fallback}"));
         lines.push(format!("{step}}}"));
         lines.push("}".to_string());
+        for partner in crate::common::conditionals::partners_outside(self.program, place) {
+            self.delete_once(partner);
+        }
         let margin = self.margin(region.construct, &indent);
         let text = format!("{margin}{}", self.block(&lines, &indent));
         self.edits.replace(place, text);

@@ -141,6 +141,18 @@ impl<'p> Host<'p> {
         }
     }
 
+    /// Deletes a range that several constructs may ask to delete.
+    fn delete_once(&mut self, range: TextRange) {
+        if !self
+            .edits
+            .edits()
+            .iter()
+            .any(|edit| edit.range.contains_range(range))
+        {
+            self.edits.delete(range);
+        }
+    }
+
     /// The range with its indentation and line ending, when nothing else stands on its lines.
     fn whole_line(&self, range: TextRange) -> TextRange {
         let source = self.program.source();

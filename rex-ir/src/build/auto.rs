@@ -210,6 +210,36 @@ impl<'u> Builder<'u> {
                 Some(self.descriptor_type(ty, at))
             }
             Kind::PrimitiveType => Some(self.specifier_type(function, at)),
+            Kind::FieldExpression => self.container_method_type(function, at),
+            _ => None,
+        }
+    }
+
+    /// The members that every standard container has.
+    fn container_method_type(&mut self, function: Node<'u>, at: TextRange) -> Option<TypeId> {
+        let container = self.expression_type(function.field(Field::Argument)?, at, 1)?;
+        let container = self.types.object_type(container);
+        let TypeKind::Named { spelling, .. } = &self.types.get(container).kind else {
+            return None;
+        };
+        let spelling = spelling.clone();
+        if !spelling.starts_with("std::") {
+            return None;
+        }
+        match function.field(Field::Field)?.text() {
+            "size" | "length" | "capacity" => Some(self.types.named(
+                "std::size_t",
+                Meaning::Integer {
+                    bits: 64,
+                    signed: false,
+                },
+            )),
+            "data" => {
+                let inside = spelling.split_once('<')?.1;
+                let element = inside.trim_end_matches('>').split(',').next()?.trim();
+                let element = self.named_or_builtin_type(element, at);
+                Some(self.types.plain(TypeKind::Pointer(element)))
+            }
             _ => None,
         }
     }

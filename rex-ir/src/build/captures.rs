@@ -236,16 +236,29 @@ impl<'u> Builder<'u> {
     /// The kernel declares every captured variable again: it needs the local types, constants and extents in their types.
     fn use_types(&mut self, statement: TextRange, construct: ConstructId, uses: &mut Uses) {
         let mut next = 0;
-        while let Some((object, seen)) = uses.objects.get_index(next).map(|(object, seen)| (*object, *seen)) {
+        while let Some((object, seen)) = uses
+            .objects
+            .get_index(next)
+            .map(|(object, seen)| (*object, *seen))
+        {
             next += 1;
-            let CapturedObject::Variable(symbol) = object else { continue };
+            let CapturedObject::Variable(symbol) = object else {
+                continue;
+            };
             let mut words = Vec::new();
             self.type_words(self.symbols[symbol].ty, &mut words);
             for text in words {
                 let whole = TextRange::up_to(rex_syntax::TextSize::of(text.as_str()));
-                let names: Vec<SmolStr> = lex::identifiers(&text, whole).map(|at| SmolStr::from(&text[at])).collect();
+                let names: Vec<SmolStr> = lex::identifiers(&text, whole)
+                    .map(|at| SmolStr::from(&text[at]))
+                    .collect();
                 for name in names {
-                    let name = Name { text: &name, at: seen.at, written: false, called: false };
+                    let name = Name {
+                        text: &name,
+                        at: seen.at,
+                        written: false,
+                        called: false,
+                    };
                     self.use_name(name, statement, construct, uses, 0);
                 }
                 if text.contains(' ') {
@@ -261,7 +274,8 @@ impl<'u> Builder<'u> {
             TypeKind::Named { spelling, .. } => words.push(spelling.clone()),
             TypeKind::Pointer(to) | TypeKind::Reference(to) => self.type_words(*to, words),
             TypeKind::Array { element, extent } => {
-                if let crate::ty::Extent::Constant(text) | crate::ty::Extent::Runtime(text) = extent {
+                if let crate::ty::Extent::Constant(text) | crate::ty::Extent::Runtime(text) = extent
+                {
                     words.push(text.clone());
                 }
                 self.type_words(*element, words);

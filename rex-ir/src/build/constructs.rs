@@ -137,7 +137,7 @@ impl<'u> Builder<'u> {
         });
     }
 
-    fn named_or_builtin_type(&mut self, text: &str, at: TextRange) -> crate::ty::TypeId {
+    pub(super) fn named_or_builtin_type(&mut self, text: &str, at: TextRange) -> crate::ty::TypeId {
         let declaration = format!("{text} rex_type;");
         let tree = rex_syntax::cst::parse_fragment(&declaration, self.unit.language);
         self.fragment_depth += 1;
@@ -216,7 +216,9 @@ impl<'u> Builder<'u> {
             return;
         };
         let pragma = unit.directives[first].range;
-        let range = statement.map_or(pragma, |statement| pragma.cover(statement.range()));
+        // Blocks between merged directives belong to the construct, whose statement is the innermost one.
+        let outermost = unit.statement_of(first).or(statement);
+        let range = outermost.map_or(pragma, |statement| pragma.cover(statement.range()));
         let leaves: Vec<Leaf> = directives
             .iter()
             .flat_map(|idx| unit.directives[*idx].leaves.iter().copied())
@@ -227,7 +229,7 @@ impl<'u> Builder<'u> {
                 Leaf::Distribute | Leaf::For | Leaf::Simd | Leaf::Loop | Leaf::Taskloop
             )
         });
-        let mut sharing = Vec::new();
+        let mut sharing: Vec<DataSharing> = Vec::new();
         let mut depth = 1usize;
         for idx in directives {
             for clause in &unit.directives[*idx].clauses {
@@ -250,6 +252,14 @@ impl<'u> Builder<'u> {
                 }
             }
         }
+        // Merged directives may repeat a clause: `teams reduction(+: s)`, `distribute reduction(+: s)`.
+        let mut seen: Vec<(SymbolId, SharingAttribute)> = Vec::new();
+        sharing.retain(|listed| {
+            let key = (listed.symbol, listed.attribute.clone());
+            let is_new = !seen.contains(&key);
+            seen.push(key);
+            is_new
+        });
         let nest = match (loop_associated, statement) {
             (true, Some(statement)) => {
                 let quiet = !self.is_device_loop(&leaves, range);

@@ -189,6 +189,7 @@ impl<'u> Builder<'u> {
             specifiers: node.range(),
             body: body.range(),
             in_class: context.class.is_some(),
+            namespaces: namespaces_around(node),
             class: class.clone(),
             is_template: context.in_template,
             is_main,
@@ -456,13 +457,13 @@ impl<'u> Builder<'u> {
     }
 
     fn declare_enum(&mut self, node: Node<'u>, scope: ScopeId) {
+        let Some(body) = node.field(Field::Body) else {
+            return;
+        };
         let ty = self.specifier_type(node, node.range());
         if let Some(name) = node.field(Field::Name) {
             self.declare_tag(scope, node, name, ty);
         }
-        let Some(body) = node.field(Field::Body) else {
-            return;
-        };
         let declaration = enclosing_declaration(node).range();
         for enumerator in body.children() {
             if enumerator.kind() == Kind::Enumerator
@@ -592,6 +593,18 @@ impl<'u> Builder<'u> {
         self.scopes.declare(scope, unqualified, symbol);
         symbol
     }
+}
+
+/// Names of the namespaces around a node, outermost first.
+fn namespaces_around(node: Node<'_>) -> Vec<SmolStr> {
+    let mut names: Vec<SmolStr> = node
+        .ancestors()
+        .filter(|outer| outer.kind() == Kind::NamespaceDefinition)
+        .filter_map(|outer| outer.field(Field::Name))
+        .map(|name| squeeze(name.text()))
+        .collect();
+    names.reverse();
+    names
 }
 
 /// The declaration statement a specifier is part of.

@@ -313,6 +313,26 @@ impl<'p> Planner<'p> {
                 )),
             })
             .collect();
+        // A loop variable that the data environment holds gets its value after the loop.
+        let region = &self.program.regions[self.region];
+        let final_values = self.program.nests[nest].loops[..depth]
+            .iter()
+            .enumerate()
+            .filter(|(_, canonical)| !canonical.declares_variable)
+            .filter(|(_, canonical)| {
+                construct.sharing.iter().any(|sharing| {
+                    sharing.attribute == SharingAttribute::Lastprivate
+                        && *self.program.name(sharing.symbol) == canonical.variable
+                })
+            })
+            .filter_map(|(idx, canonical)| {
+                region.captures.iter().find(|capture| {
+                    matches!(capture.object, rex_ir::region::CapturedObject::Variable(symbol) if *self.program.name(symbol) == canonical.variable)
+                        && capture.transport == rex_ir::region::Transport::Storage
+                })?;
+                Some((idx, namer::argument(&canonical.variable)))
+            })
+            .collect();
         Plan::Loop(Box::new(LoopPlan {
             construct: id,
             nest,
@@ -321,6 +341,7 @@ impl<'p> Planner<'p> {
             privates: Vec::new(),
             reductions: self.region_reductions(construct),
             lastprivates,
+            final_values,
             body,
             waits: false,
             chunk: None,
@@ -352,6 +373,7 @@ impl<'p> Planner<'p> {
             privates,
             reductions: Vec::new(),
             lastprivates: Vec::new(),
+            final_values: Vec::new(),
             body,
             waits: false,
             chunk: None,
@@ -376,6 +398,7 @@ impl<'p> Planner<'p> {
             privates: self.privates(construct),
             reductions: self.block_reductions(construct),
             lastprivates: self.outer_lastprivates(construct),
+            final_values: Vec::new(),
             body,
             waits: forks || !nowait,
             chunk: None,
@@ -498,6 +521,17 @@ impl<'p> Planner<'p> {
                 self.program.types.get(self.program.types.desugar(ty)).kind,
                 TypeKind::Named { .. }
             );
+            if !*is_section && self.program.types.category(ty) == rex_ir::ty::Category::Pointer {
+                let diagnostic = Diagnostic::new(
+                    Code::ReductionOperand,
+                    self.program.at(sharing.at),
+                    format!("the pointer `{name}` cannot be reduced"),
+                )
+                .with_note(format!("its type is `{}`", self.program.types.spell(ty)))
+                .with_help(format!("name the elements: `{name}[0:n]`"));
+                self.errors.push(diagnostic);
+                continue;
+            }
             if *is_section || is_array || !super::is_assignable(self.program, ty) {
                 let diagnostic = Diagnostic::new(
                     Code::UnsupportedClause,

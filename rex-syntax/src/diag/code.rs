@@ -33,6 +33,11 @@ macro_rules! codes {
                 match self { $(Code::$variant => Severity::$severity,)* }
             }
 
+            /// Whether it names a limit of rex rather than a mistake in the input.
+            pub fn is_limit(self) -> bool {
+                self.number().starts_with("REX09")
+            }
+
             /// The page `rex-driver explain` prints, in Markdown.
             pub fn explanation(self) -> &'static str {
                 match self { $(Code::$variant => include_str!(concat!("explain/", $number, ".md")),)* }

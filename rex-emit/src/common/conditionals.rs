@@ -1,0 +1,107 @@
+//! Conditional compilation inside text that is copied elsewhere.
+//!
+//! A copied piece of text must not carry half of an `#if`. Skipped arms and the lines that begin and end arms are left out of copies; the lines a replaced range leaves without their partners
+//! are removed from the host file too.
+
+use rex_ir::program::Program;
+use rex_syntax::{TextRange, pragma};
+
+/// Skipped arms and conditional lines inside a range, in order and disjoint.
+pub(crate) fn hidden_in(program: &Program, range: TextRange) -> Vec<TextRange> {
+    let text = program.text(range);
+    if !text.contains('#') {
+        return Vec::new();
+    }
+    let mut hidden: Vec<TextRange> = program
+        .unit
+        .inactive
+        .iter()
+        .filter_map(|arm| arm.intersect(range))
+        .filter(|arm| !arm.is_empty())
+        .collect();
+    let source = program.source();
+    for line in conditional_lines(source) {
+        if range.contains_range(line) && !hidden.iter().any(|arm| arm.contains_range(line)) {
+            hidden.push(line);
+        }
+    }
+    hidden.sort_by_key(|arm| arm.start());
+    hidden
+}
+
+/// The lines of conditionals that a range holds only a part of, and their skipped arms: everything outside the range.
+pub(crate) fn partners_outside(program: &Program, range: TextRange) -> Vec<TextRange> {
+    let source = program.source();
+    if !program.text(range).contains('#') {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    for group in groups(source) {
+        let inside = group
+            .iter()
+            .filter(|line| range.contains_range(**line))
+            .count();
+        if inside == 0 || inside == group.len() {
+            continue;
+        }
+        found.extend(
+            group
+                .iter()
+                .filter(|line| !range.contains_range(**line))
+                .copied(),
+        );
+        let whole = match (group.first(), group.last()) {
+            (Some(first), Some(last)) => first.cover(*last),
+            _ => continue,
+        };
+        for arm in program
+            .unit
+            .inactive
+            .iter()
+            .filter(|arm| whole.contains_range(**arm))
+        {
+            if arm.end() <= range.start() || arm.start() >= range.end() {
+                found.push(*arm);
+            }
+        }
+    }
+    found
+}
+
+fn is_conditional(name: &str) -> bool {
+    matches!(
+        name,
+        "if" | "ifdef" | "ifndef" | "elif" | "elifdef" | "elifndef" | "else" | "endif"
+    )
+}
+
+fn conditional_lines(source: &str) -> impl Iterator<Item = TextRange> + '_ {
+    pragma::directives(source)
+        .into_iter()
+        .filter(|line| is_conditional(line.name(source)))
+        .map(|line| line.range)
+}
+
+/// The lines of each conditional, first to last.
+fn groups(source: &str) -> Vec<Vec<TextRange>> {
+    let mut open: Vec<Vec<TextRange>> = Vec::new();
+    let mut done = Vec::new();
+    for line in pragma::directives(source) {
+        match line.name(source) {
+            "if" | "ifdef" | "ifndef" => open.push(vec![line.range]),
+            "endif" => {
+                if let Some(mut group) = open.pop() {
+                    group.push(line.range);
+                    done.push(group);
+                }
+            }
+            name if is_conditional(name) => {
+                if let Some(group) = open.last_mut() {
+                    group.push(line.range);
+                }
+            }
+            _ => {}
+        }
+    }
+    done
+}

@@ -47,10 +47,11 @@ pub fn parse(text: &str, original: Arc<str>, language: Language) -> Tree {
         parser.set_language(&GRAMMARS.of(language).language).ok()?;
         parser.parse(text, None)
     });
-    let nodes = match parsed {
+    let mut nodes = match parsed {
         Some(parsed) => flatten(&parsed, text.len(), GRAMMARS.of(language)),
         None => vec![Entry::root_error(text.len())],
     };
+    restore_types(&mut nodes, text, &original);
     Tree {
         text: original,
         language,
@@ -452,7 +453,7 @@ fn entry(cursor: &tree_sitter::TreeCursor<'_>, parent: u32, grammar: &Grammar) -
     if !node.is_named() {
         flags |= ANONYMOUS;
     }
-    if node.has_error() || node.is_missing() {
+    if matches!(kind, Kind::Missing | Kind::Error) {
         flags |= HAS_ERROR;
     }
     Entry {
@@ -467,11 +468,42 @@ fn entry(cursor: &tree_sitter::TreeCursor<'_>, parent: u32, grammar: &Grammar) -
     }
 }
 
-/// Closes the innermost open node: its subtree ends here.
+/// Gives types that the view spells like other types their own kind and extent again.
+fn restore_types(nodes: &mut [Entry], text: &str, original: &str) {
+    for entry in nodes {
+        let range = TextRange::new(entry.start, entry.end);
+        let written = lex::slice(original, range);
+        if written == lex::slice(text, range) {
+            continue;
+        }
+        match entry.kind {
+            Kind::PrimitiveType => {
+                entry.kind = Kind::TypeIdentifier;
+                entry.end = entry.start + TextSize::of(written.trim_end());
+            }
+            Kind::TypeIdentifier if written.contains("omplex") => {
+                entry.kind = Kind::SizedTypeSpecifier;
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Closes the innermost open node: its subtree ends here, and its errors are its parent's too.
 fn close(entries: &mut [Entry], open: &mut Vec<u32>) {
     let end = size(entries.len());
-    if let Some(entry) = open.pop().and_then(|idx| entries.get_mut(idx as usize)) {
-        entry.subtree_end = end;
+    let Some(closed) = open.pop().and_then(|idx| entries.get_mut(idx as usize)) else {
+        return;
+    };
+    closed.subtree_end = end;
+    let (kind, has_error) = (closed.kind, closed.flags & HAS_ERROR != 0);
+    let Some(parent) = open.last().and_then(|&idx| entries.get_mut(idx as usize)) else {
+        return;
+    };
+    // The grammar wants a declarator in `template class S<int>;`.
+    let is_harmless = kind == Kind::Missing && parent.kind == Kind::TemplateInstantiation;
+    if has_error && !is_harmless {
+        parent.flags |= HAS_ERROR;
     }
 }
 

@@ -240,6 +240,11 @@ impl MacroTable {
         self.system == SystemMacros::Known
     }
 
+    /// The preprocessed text that the table was read from, if any.
+    pub(crate) fn expansion(&self) -> Option<&Expansion> {
+        self.expansion.as_deref()
+    }
+
     /// Whether the preprocessor skips this place.
     pub(crate) fn skips(&self, at: TextSize) -> bool {
         let idx = self.inactive.partition_point(|range| range.end() <= at);

@@ -6,7 +6,9 @@
 //!
 //! [`Node`]: crate::cst::Node
 
+mod declaration;
 mod repair;
+mod respell;
 
 use text_size::{TextRange, TextSize};
 
@@ -81,6 +83,20 @@ impl Mask {
         }
     }
 
+    /// Writes over a token, and over what follows it where the text is longer.
+    fn put_token(&mut self, token: Token, what: &str) {
+        self.put(token.range.start(), what);
+    }
+
+    /// Makes one word of several: everything that is no letter or digit becomes `_`.
+    fn join(&mut self, range: TextRange) {
+        for byte in self.bytes_at(range) {
+            if !byte.is_ascii_alphanumeric() {
+                *byte = b'_';
+            }
+        }
+    }
+
     fn bytes_at(&mut self, range: TextRange) -> &mut [u8] {
         self.bytes
             .get_mut(usize::from(range.start())..usize::from(range.end()))
@@ -129,8 +145,12 @@ impl<'t> Scan<'t> {
             let length = self.specifier_length(idx);
             if length > 0 {
                 self.blank_tokens(idx, idx + length - 1, mask);
+                idx += length;
+            } else if self.tokens[idx].kind == TokenKind::Identifier {
+                idx += self.respell(idx, mask).max(1);
+            } else {
+                idx += 1;
             }
-            idx += length.max(1);
         }
     }
 
@@ -363,6 +383,56 @@ mod tests {
         check(
             "auto p = new T*[4], q = new T * ;",
             "auto p = new T [4], q = new T * ;",
+        );
+    }
+
+    #[test]
+    fn unknown_spellings_get_known_ones() {
+        check(
+            "double _Complex x; float  _Complex y;",
+            "double__Complex x; float___Complex y;",
+        );
+        check(
+            "_Thread_local int x; __const int y;",
+            "__thread int x; const int y;",
+        );
+        check("_Atomic(int) x;", "_Atomic int x;");
+        check(
+            "switch (x) { case 1 ... 5: ; }",
+            "switch (x) { case 1 : ; }",
+        );
+        check(
+            "x.template g<int>(); p->template g<int>();",
+            "x. g<int>(); p-> g<int>();",
+        );
+        check("extern template class S<float>; int x;", "int x;");
+        check(
+            "struct S { int x : 3; unsigned : 0; };",
+            "struct S { int x : 3; };",
+        );
+        check(
+            "__global__ void f(); _Pragma(\"once\") int x;",
+            "void f(); int x;",
+        );
+        check(
+            "f(\"%\" PRIu64 \"d\" MACRO); extern \"C\" int x;",
+            "f(\"%\" \"____\" \"d\" \"___\"); extern \"C\" int x;",
+        );
+    }
+
+    #[test]
+    fn declarations_that_read_like_something_else() {
+        check(
+            "void f() { A x(n, m); const T& y(*g(i)); std::vector<int> v(n); int z(w); }",
+            "void f() { A x{n, m}; const T& y{*g(i)}; std::vector<int> v{n}; int z{w}; }",
+        );
+        check(
+            "void f() { A x(n + 1); A g(int); A h(B b); A k(B *); g(x, y); A e(); return g(x); A u(B()); }",
+            "void f() { A x(n + 1); A g(int); A h(B b); A k(B *); g(x, y); A e(); return g(x); A u(B()); }",
+        );
+        check(
+            "typedef float FP; void f() { FP (*a)[N] = p; g (*a)[N] = 1; }",
+            "typedef float FP; void f() { int(*a)[N] = p; g (*a)[N] = 1; }",
         );
     }
 

@@ -38,6 +38,7 @@ impl Scan<'_> {
         let mut head = Head::default();
         let mut directives = directives.iter().peekable();
         let mut begins_statement = true;
+        let mut repaired = None;
         for (idx, token) in self.tokens.iter().enumerate() {
             while let Some(directive) =
                 directives.next_if(|directive| directive.range.start() < token.range.start())
@@ -62,11 +63,13 @@ impl Scan<'_> {
                     }
                     let next = directives.peek().map(|directive| directive.range.start());
                     let place = Place {
-                        begins_statement,
+                        begins_statement: begins_statement || repaired == Some(idx),
                         bracket: open.last().copied(),
                         next_directive: next,
                     };
-                    begins_statement = self.word(idx, *token, place, mask);
+                    let ends_before = self.word(idx, *token, place, mask);
+                    begins_statement = matches!(text, "else" | "do");
+                    repaired = ends_before.or(repaired);
                 }
                 _ => begins_statement = false,
             }
@@ -125,15 +128,18 @@ impl Scan<'_> {
         }
     }
 
-    /// Handles a word; returns whether a statement begins after it.
-    fn word(&self, idx: usize, token: Token, place: Place, mask: &mut Mask) -> bool {
+    /// Handles a word. If a semicolon was put after the macro call it begins, returns the index of the token after that.
+    fn word(&self, idx: usize, token: Token, place: Place, mask: &mut Mask) -> Option<usize> {
         let text = token.text(self.text);
-        if matches!(text, "else" | "do") {
-            return true;
-        }
         if text == "new" && self.language == Language::Cxx {
             self.repair_new(idx, mask);
-            return false;
+            return None;
+        }
+        if place.begins_statement && place.bracket == Some(Bracket::Block) {
+            self.repair_pointer_to_array(idx, mask);
+            if self.language == Language::Cxx {
+                self.repair_initialization(idx, mask);
+            }
         }
         let def = self.macros.lookup_at(text, token.range.start());
         let is_call = self.token_text(idx + 1) == "(";
@@ -141,12 +147,12 @@ impl Scan<'_> {
             self.repair_type_arguments(idx + 1, mask);
         }
         if !place.begins_statement {
-            return false;
+            return None;
         }
         let last = match (def, is_call) {
             (Some(def), false) if def.parameters.is_none() => idx,
             (Some(_) | None, true) => self.closing(idx + 1),
-            _ => return false,
+            _ => return None,
         };
         let is_statement = match def {
             Some(def) => self.is_statement(def, token.range.start(), 0),
@@ -158,11 +164,11 @@ impl Scan<'_> {
                     && !is_control_word(text)
             }
         };
-        if is_statement && self.needs_semicolon(last, place) {
-            self.put_semicolon(last, mask);
-            return last == idx;
+        if !is_statement || !self.needs_semicolon(last, place) {
+            return None;
         }
-        false
+        self.put_semicolon(last, mask);
+        Some(last + 1)
     }
 
     /// Whether a macro expands to a complete statement.
@@ -250,7 +256,7 @@ impl Scan<'_> {
     }
 
     /// Types as arguments of a macro: `ALLOC(double, n)`, `ALLOC(T *, n)`. A keyword is made a name, stars go.
-    fn repair_type_arguments(&self, open: usize, mask: &mut Mask) {
+    pub(super) fn repair_type_arguments(&self, open: usize, mask: &mut Mask) {
         let close = self.closing(open);
         let mut start = open + 1;
         let mut idx = open + 1;

@@ -1,0 +1,222 @@
+//! Same-length spellings of constructs that the grammars do not know.
+//!
+//! A respelled node answers with the user's text; only its shape comes from the respelling. [`crate::cst`] puts right the kind of a type
+//! whose name had to be spelled like another type.
+
+use super::{Mask, Scan};
+use crate::lex::TokenKind;
+use crate::source::Language;
+
+/// Words for which the grammar has another spelling.
+const SPELLINGS: [(&str, &str); 9] = [
+    ("_Thread_local", "__thread"),
+    ("__signed__", "signed"),
+    ("__signed", "signed"),
+    ("__const__", "const"),
+    ("__const", "const"),
+    ("__volatile", "volatile"),
+    ("__alignof", "alignof"),
+    ("__imag__", "+"),
+    ("__real__", "+"),
+];
+
+/// Words that only a device compiler knows and that do not change what is declared.
+const DEVICE_WORDS: [&str; 9] = [
+    "__global__",
+    "__device__",
+    "__host__",
+    "__constant__",
+    "__shared__",
+    "__managed__",
+    "__forceinline__",
+    "__noinline__",
+    "__grid_constant__",
+];
+
+impl Scan<'_> {
+    /// Respells the construct that begins at a word; returns how many tokens it takes, 0 if there is none.
+    pub(super) fn respell(&self, idx: usize, mask: &mut Mask) -> usize {
+        let Some(token) = self.tokens.get(idx) else {
+            return 0;
+        };
+        let text = token.text(self.text);
+        if let Some((_, spelling)) = SPELLINGS.iter().find(|(word, _)| *word == text) {
+            self.blank_tokens(idx, idx, mask);
+            mask.put(token.range.start(), spelling);
+            return 1;
+        }
+        if DEVICE_WORDS.contains(&text) {
+            self.blank_tokens(idx, idx, mask);
+            return 1;
+        }
+        match text {
+            "_Pragma" | "__pragma" | "__launch_bounds__" if self.opens(idx + 1) => {
+                let length = self.call_length(idx);
+                if length > 0 {
+                    self.blank_tokens(idx, idx + length - 1, mask);
+                }
+                length
+            }
+            "__typeof__" | "__typeof" if self.language == Language::Cxx && self.opens(idx + 1) => {
+                self.blank_tokens(idx, idx, mask);
+                mask.put(token.range.start(), "decltype");
+                1
+            }
+            "_Atomic" if self.opens(idx + 1) => {
+                self.blank_tokens(idx + 1, idx + 1, mask);
+                let close = self.closing(idx + 1);
+                self.blank_tokens(close, close, mask);
+                2
+            }
+            "goto" if self.token_text(idx + 1) == "*" => {
+                self.blank_tokens(idx + 1, idx + 1, mask);
+                2
+            }
+            "case" => self.respell_case_range(idx, mask),
+            "template" if matches!(self.before(idx), "." | "->") => {
+                self.blank_tokens(idx, idx, mask);
+                1
+            }
+            "extern" if self.token_text(idx + 1) == "template" => {
+                self.blank_to_semicolon(idx, mask)
+            }
+            "va_arg"
+            | "__builtin_va_arg"
+            | "__builtin_offsetof"
+            | "__builtin_types_compatible_p"
+                if self.opens(idx + 1) =>
+            {
+                self.repair_type_arguments(idx + 1, mask);
+                1
+            }
+            _ if is_complex_word(text) || is_arithmetic_word(text) => self.join_complex(idx, mask),
+            _ => self.respell_string_macro(idx, mask),
+        }
+    }
+
+    fn opens(&self, idx: usize) -> bool {
+        self.token_text(idx) == "("
+    }
+
+    /// `case 1 ... 5:` keeps its first value.
+    fn respell_case_range(&self, idx: usize, mask: &mut Mask) -> usize {
+        const MAX_TOKENS: usize = 64;
+        let mut dots = None;
+        for at in idx + 1..(idx + MAX_TOKENS).min(self.tokens.len()) {
+            match (self.token_text(at), dots) {
+                ("...", None) => dots = Some(at),
+                (":", Some(dots)) => {
+                    self.blank_tokens(dots, at - 1, mask);
+                    return 1;
+                }
+                (":" | ";" | "{" | "}", _) => return 1,
+                _ => {}
+            }
+        }
+        1
+    }
+
+    fn blank_to_semicolon(&self, idx: usize, mask: &mut Mask) -> usize {
+        const MAX_TOKENS: usize = 256;
+        let end = (idx..(idx + MAX_TOKENS).min(self.tokens.len()))
+            .find(|&at| matches!(self.token_text(at), ";" | "{" | "}"));
+        match end {
+            Some(end) if self.token_text(end) == ";" => {
+                self.blank_tokens(idx, end, mask);
+                end + 1 - idx
+            }
+            _ => 0,
+        }
+    }
+
+    /// `double _Complex`: the words of a type become one name.
+    fn join_complex(&self, idx: usize, mask: &mut Mask) -> usize {
+        let words = (idx..self.tokens.len()).take_while(|&at| {
+            let word = self.token_text(at);
+            is_arithmetic_word(word) || is_complex_word(word) || self.is_complex_macro(at)
+        });
+        let words: Vec<usize> = words.collect();
+        if !words
+            .iter()
+            .any(|&at| is_complex_word(self.token_text(at)) || self.is_complex_macro(at))
+        {
+            return self.blank_unnamed_bit_field(idx, words.len(), mask);
+        }
+        let ranges = words
+            .iter()
+            .filter_map(|&at| self.tokens.get(at))
+            .map(|token| token.range);
+        if let Some(range) = ranges.reduce(|all, range| all.cover(range)) {
+            mask.join(range);
+        }
+        words.len()
+    }
+
+    /// `complex` of `<complex.h>`.
+    fn is_complex_macro(&self, at: usize) -> bool {
+        let is_macro = |at: usize| {
+            let start = self.tokens.get(at)?.range.start();
+            Some(
+                self.macros
+                    .lookup_at("complex", start)?
+                    .body
+                    .contains("omplex"),
+            )
+        };
+        self.token_text(at) == "complex"
+            && is_macro(at).unwrap_or(self.language == Language::C && !self.macros.is_complete())
+    }
+
+    /// `unsigned : 0;` declares nothing; returns how many tokens were read.
+    fn blank_unnamed_bit_field(&self, idx: usize, n_words: usize, mask: &mut Mask) -> usize {
+        let colon = idx + n_words;
+        let is_unnamed = self.token_text(colon) == ":"
+            && self.token_text(colon + 2) == ";"
+            && matches!(self.before(idx), ";" | "{" | "}");
+        if !is_unnamed {
+            return n_words;
+        }
+        self.blank_tokens(idx, colon + 2, mask);
+        n_words + 3
+    }
+
+    /// `"%" PRIu64`: in C++ the grammar wants a literal after the first one.
+    fn respell_string_macro(&self, idx: usize, mask: &mut Mask) -> usize {
+        let (Some(before), Some(token)) = (
+            idx.checked_sub(1)
+                .and_then(|before| self.tokens.get(before)),
+            self.tokens.get(idx),
+        ) else {
+            return 0;
+        };
+        let follows_string = before.kind == TokenKind::String
+            && before.range.end() < token.range.start()
+            && !matches!(self.before(idx - 1), "extern" | "operator");
+        let is_last = matches!(self.token_text(idx + 1), "," | ")" | ";")
+            || self
+                .tokens
+                .get(idx + 1)
+                .is_some_and(|next| next.kind == TokenKind::String);
+        let length = usize::from(token.range.len());
+        if self.language != Language::Cxx || !follows_string || !is_last || length < 2 {
+            return 0;
+        }
+        let literal = format!("\"{}\"", "_".repeat(length - 2));
+        mask.put(token.range.start(), &literal);
+        1
+    }
+}
+
+fn is_complex_word(word: &str) -> bool {
+    matches!(
+        word,
+        "_Complex" | "__complex__" | "__complex" | "_Imaginary"
+    )
+}
+
+fn is_arithmetic_word(word: &str) -> bool {
+    matches!(
+        word,
+        "double" | "float" | "int" | "long" | "short" | "char" | "unsigned" | "signed" | "_Float16"
+    )
+}

@@ -122,17 +122,10 @@ impl Masks {
                 _ => continue,
             };
             let start = node.range().start();
-            // The mask of a directive after an open macro call begins one byte later.
-            let idx = directives.partition_point(|directive| directive.range.start() <= start);
-            let Some((idx, directive)) = idx
-                .checked_sub(1)
-                .and_then(|idx| Some((idx, directives.get(idx)?)))
-            else {
+            let Ok(idx) = directives.binary_search_by_key(&start, |it| it.range.start()) else {
                 continue;
             };
-            let is_mask = start - directive.range.start() <= TextSize::new(1)
-                && directive.association() == expected
-                && masks.nodes[idx].is_none();
+            let is_mask = directives[idx].association() == expected && masks.nodes[idx].is_none();
             if is_mask {
                 masks.nodes[idx] = Some(node.index());
                 masks.directives.insert(node.index(), idx);

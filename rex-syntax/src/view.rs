@@ -345,7 +345,7 @@ mod tests {
         );
         check(
             "#define FOR(i) for (;;)\n{ FOR(x)\n#pragma omp target\nf(); }",
-            "{ FOR(x) | while(1) | f(); }",
+            "{ if (x) | while(1) | f(); }",
         );
         check("f(a,\n#pragma omp target\nb);", "f(a, | b);");
     }
@@ -433,6 +433,14 @@ mod tests {
         check(
             "typedef float FP; void f() { FP (*a)[N] = p; g (*a)[N] = 1; }",
             "typedef float FP; void f() { int(*a)[N] = p; g (*a)[N] = 1; }",
+        );
+    }
+
+    #[test]
+    fn macros_that_begin_loops_are_spelled_like_loops() {
+        check(
+            "#define FOR_ALL(i, n) for (int i = 0; i < n; i++)\nvoid f() { FOR_ALL(i, 4) g(i); }",
+            "void f() { while (i, 4) g(i); }",
         );
     }
 

@@ -149,6 +149,10 @@ impl Scan<'_> {
         if !place.begins_statement {
             return None;
         }
+        if is_call && self.macros.begins_loop(text, token.range.start()) {
+            self.respell_loop(idx, mask);
+            return None;
+        }
         let last = match (def, is_call) {
             (Some(def), false) if def.parameters.is_none() => idx,
             (Some(_) | None, true) => self.closing(idx + 1),
@@ -169,6 +173,17 @@ impl Scan<'_> {
         }
         self.put_semicolon(last, mask);
         Some(last + 1)
+    }
+
+    /// A macro that stands for the head of a loop is spelled like one: `FOR_EACH(i, n) { }`.
+    fn respell_loop(&self, idx: usize, mask: &mut Mask) {
+        let keyword = match self.tokens[idx].range.len().into() {
+            0..2usize => return,
+            2..5 => "if",
+            _ => "while",
+        };
+        self.blank_tokens(idx, idx, mask);
+        mask.put_token(self.tokens[idx], keyword);
     }
 
     /// Whether a macro expands to a complete statement.

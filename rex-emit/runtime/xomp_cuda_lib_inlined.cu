@@ -148,6 +148,14 @@ template <typename Value> struct rex_atomic_access<Value, rex_width_lock> {
   }
 };
 
+/// The position of an iteration of collapsed loops: 32-bit division where the numbers allow it.
+REX_DEVICE uint64_t rex_quotient(uint64_t iteration, uint64_t inner) {
+  return (iteration | inner) >> 32 ? iteration / inner : (uint32_t)iteration / (uint32_t)inner;
+}
+REX_DEVICE uint64_t rex_remainder(uint64_t iteration, uint64_t trips) {
+  return (iteration | trips) >> 32 ? iteration % trips : (uint32_t)iteration % (uint32_t)trips;
+}
+
 /// decltype(rex_value_of(x)) is the type of x without reference and qualifiers.
 template <typename Value> REX_DEVICE Value rex_value_of(const volatile Value &);
 template <typename Value> REX_DEVICE Value rex_value_of(const Value &);

@@ -1,10 +1,9 @@
 //! Indentation and line endings of inserted text.
 
-/// Moves a block of lines to another indentation.
+/// Moves a block of lines from the indentation `own` of its first line to another one.
 ///
-/// The first line is taken to start where the block starts. The common indentation of the other lines becomes `indent`; what is deeper stays deeper. Text with raw strings or line
-/// continuations keeps its lines as they are.
-pub(crate) fn reindent(text: &str, indent: &str) -> String {
+/// What is deeper than the first line stays deeper by as much. Text with raw strings or line continuations keeps its lines as they are.
+pub(crate) fn reindent(text: &str, own: &str, indent: &str) -> String {
     if !text.contains('\n')
         || text.contains("R\"")
         || text.contains("\\\n")
@@ -18,20 +17,14 @@ pub(crate) fn reindent(text: &str, indent: &str) -> String {
         .unwrap_or("")
         .trim_end_matches('\r')
         .to_string();
-    let rest: Vec<&str> = lines.map(|line| line.trim_end_matches('\r')).collect();
-    let common = rest
-        .iter()
-        .filter(|line| !line.trim().is_empty() && !line.starts_with('#'))
-        .map(|line| &line[..line.len() - line.trim_start().len()])
-        .reduce(common_prefix)
-        .unwrap_or("");
-    for line in &rest {
+    for line in lines.map(|line| line.trim_end_matches('\r')) {
         out.push('\n');
         if line.trim().is_empty() || line.starts_with('#') {
             out.push_str(line.trim_end());
         } else {
+            let shared = common_prefix(own, &line[..line.len() - line.trim_start().len()]).len();
             out.push_str(indent);
-            out.push_str(&line[common.len()..]);
+            out.push_str(&line[shared..]);
         }
     }
     out
@@ -77,7 +70,7 @@ mod tests {
     #[test]
     fn lines_move_together() {
         assert_eq!(
-            reindent("{\n      a;\n        b;\n    }", "  "),
+            reindent("{\n      a;\n        b;\n    }", "    ", "  "),
             "{\n    a;\n      b;\n  }"
         );
     }

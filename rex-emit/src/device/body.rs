@@ -9,7 +9,7 @@ use rex_ir::kernel::{
 };
 use rex_ir::program::Program;
 use rex_ir::region::{CanonicalLoop, LoopStep, ReductionOperation, Relation};
-use rex_ir::ty::{TypeId, TypeKind};
+use rex_ir::ty::{Meaning, TypeId, TypeKind};
 use rex_syntax::TextRange;
 use rex_syntax::lex;
 use smol_str::SmolStr;
@@ -156,7 +156,10 @@ impl<'p> BodyPrinter<'p> {
                 let text = self.program.text(*range).replace("\r\n", "\n");
                 let text = text.trim_end();
                 let end = if text.ends_with(';') { "" } else { ";" };
-                vec![format!("{}{end}", reindent(text, STEP))]
+                vec![format!(
+                    "{}{end}",
+                    reindent(text, &self.source_indent(*range), STEP)
+                )]
             }
             Prologue::Literal {
                 name,
@@ -375,7 +378,11 @@ impl<'p> BodyPrinter<'p> {
     /// A statement of the user's, re-indented to where it stands now.
     fn statement(&self, text: &BodyText, indent: &str) -> Vec<String> {
         let own = self.text(text, &self.source_indent(text.range));
-        let moved = reindent(&own.replace("\r\n", "\n"), "");
+        let moved = reindent(
+            &own.replace("\r\n", "\n"),
+            &self.source_indent(text.range),
+            "",
+        );
         let _ = indent;
         moved.split('\n').map(str::to_string).collect()
     }
@@ -660,27 +667,15 @@ impl<'p> BodyPrinter<'p> {
         trips: &str,
     ) -> String {
         let mut index = variable.to_string();
-        if depth > 1 {
-            if idx + 1 < depth {
-                let inner: Vec<String> = (idx + 1..depth)
-                    .map(|inner| format!("{trips}_{inner}"))
-                    .collect();
-                let divisor = if inner.len() == 1 {
-                    inner[0].clone()
-                } else {
-                    format!("({})", inner.join(" * "))
-                };
-                index = format!("{index} / {divisor}");
-            }
-            if idx > 0 {
-                index = format!("{index} % {trips}_{idx}");
-            }
+        if idx + 1 < depth {
+            let inner: Vec<String> = (idx + 1..depth)
+                .map(|inner| format!("{trips}_{inner}"))
+                .collect();
+            index = format!("rex_quotient({index}, {})", inner.join(" * "));
         }
-        let index = if depth > 1 {
-            format!("({index})")
-        } else {
-            index
-        };
+        if idx > 0 {
+            index = format!("rex_remainder({index}, {trips}_{idx})");
+        }
         let declared = self
             .program
             .types
@@ -714,7 +709,14 @@ impl<'p> BodyPrinter<'p> {
         ) {
             return value;
         }
-        format!("static_cast<{}>({value})", types.spell(canonical.ty))
+        let ty = types.spell(canonical.ty);
+        match types.get(types.desugar(canonical.ty)).kind {
+            TypeKind::Named {
+                meaning: Meaning::Integer { .. } | Meaning::Enum,
+                ..
+            } => format!("({ty}){}", operand(&value)),
+            _ => format!("static_cast<{ty}>({value})"),
+        }
     }
 
     fn trip_count(&self, canonical: &CanonicalLoop) -> String {
@@ -735,8 +737,15 @@ impl<'p> BodyPrinter<'p> {
             Relation::GreaterEqual => ("rex_trips_ge", if negative { step } else { negated() }),
             Relation::NotEqual => ("rex_trips_ne", if negative { negated() } else { step }),
         };
-        let ty = self.program.types.spell(canonical.ty);
-        format!("{function}(static_cast<{ty}>({lower}), {bound}, {step})")
+        // The comparison is between the variable, not its first value, and the bound.
+        let types = &self.program.types;
+        let ty = types.spell(canonical.ty);
+        let is_int =
+            ty == "int" && lower.bytes().all(|byte| byte.is_ascii_digit()) && lower.len() < 10;
+        if is_int {
+            return format!("{function}({lower}, {bound}, {step})");
+        }
+        format!("{function}(({ty}){}, {bound}, {step})", operand(lower))
     }
 
     fn team_loop(

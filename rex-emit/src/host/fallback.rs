@@ -6,6 +6,7 @@
 use rex_ir::region::{CapturedObject, RegionId, Transport};
 use rex_ir::ty::TypeKind;
 use rex_syntax::edit::EditSet;
+use rex_syntax::layout::indent_at;
 use rex_syntax::omp::directive::Leaf;
 
 use super::Host;
@@ -19,6 +20,7 @@ impl Host<'_> {
         let Some(statement) = construct.statement else {
             return ";".to_string();
         };
+        let own = indent_at(self.program.source(), statement.start());
         let mut edits = EditSet::new();
         for directive in &self.program.unit.directives {
             if !statement.contains_range(directive.range) {
@@ -100,14 +102,14 @@ impl Host<'_> {
             }
         }
         if outer.is_empty() && inner.is_empty() {
-            return reindent(text.trim_end(), indent);
+            return reindent(text.trim_end(), own, indent);
         }
         let mut lines = outer;
         lines.push("{".to_string());
         lines.extend(inner.into_iter().map(|line| format!("{step}{line}")));
         lines.push(format!(
             "{step}{}",
-            reindent(text.trim_end(), &format!("{indent}{step}"))
+            reindent(text.trim_end(), own, &format!("{indent}{step}"))
         ));
         lines.push("}".to_string());
         lines.join(&format!("\n{indent}"))

@@ -1,32 +1,74 @@
 //! Declarations that headers of the translation unit give, as text.
 //!
-//! The answers come from the preprocessed text of the unit; without one nothing is known.
+//! The answers come from the preprocessed text of the unit; without one nothing is known. What the main file itself declares is no answer, unless a macro
+//! wrote it: the syntax tree knows the rest better.
 
+use rex_syntax::declarations::{DeclKind, DeclText};
+use rex_syntax::expansion::HeaderOrigin;
 use rex_syntax::unit::Unit;
+use smol_str::SmolStr;
 
 /// A function that a header declares or defines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeaderFunction {
     /// The declaration, with its body if it has one.
     pub text: String,
-    /// The header belongs to the project, not to the system.
-    pub is_project: bool,
+    /// The header of the project that it stands in; `None` for a header of the system.
+    pub project_file: Option<SmolStr>,
+}
+
+impl HeaderFunction {
+    /// Whether the text has the function's body.
+    pub fn is_defined(&self) -> bool {
+        self.text.trim_end().ends_with('}')
+    }
+
+    /// Whether device compilers may compile a call of it by its text: a template or a `constexpr` function.
+    pub fn is_usable_anywhere(&self) -> bool {
+        self.text.starts_with("template") || self.text.contains("constexpr")
+    }
 }
 
 /// The typedef, alias, class or enum of this name.
 pub fn type_declaration(unit: &Unit, name: &str) -> Option<String> {
-    let _ = (unit, name);
-    None
+    find(unit, name, DeclKind::Typedef)
+        .or_else(|| find(unit, name, DeclKind::Tag))
+        .map(|found| found.text.to_string())
+}
+
+/// The struct, union, class or enum with this tag.
+pub fn tag_declaration(unit: &Unit, name: &str) -> Option<String> {
+    find(unit, name, DeclKind::Tag).map(|found| found.text.to_string())
 }
 
 /// The variable of this name.
 pub fn variable_declaration(unit: &Unit, name: &str) -> Option<String> {
-    let _ = (unit, name);
-    None
+    find(unit, name, DeclKind::Variable).map(|found| found.text.to_string())
 }
 
-/// The function of this name.
+/// The function of this name. A definition is preferred.
 pub fn function_declaration(unit: &Unit, name: &str) -> Option<HeaderFunction> {
-    let _ = (unit, name);
-    None
+    find(unit, name, DeclKind::Function).map(|found| HeaderFunction {
+        text: found.text.to_string(),
+        project_file: match found.origin {
+            HeaderOrigin::User { file } => Some(file),
+            HeaderOrigin::Main | HeaderOrigin::System => None,
+        },
+    })
+}
+
+/// Prefers headers, then file scope, then a body, then the last one in the text.
+fn find<'u>(unit: &'u Unit, name: &str, kind: DeclKind) -> Option<DeclText<'u>> {
+    let index = unit.expansion.as_deref()?.declarations();
+    let mut found = index.all(name, kind);
+    if kind == DeclKind::Function {
+        found.retain(|found| found.origin != HeaderOrigin::Main);
+    }
+    found.into_iter().max_by_key(|found| {
+        (
+            found.origin != HeaderOrigin::Main,
+            found.scope.is_empty(),
+            found.text.ends_with('}') || found.text.contains('{'),
+        )
+    })
 }

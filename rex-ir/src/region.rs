@@ -145,6 +145,37 @@ pub struct Call {
     pub name: SmolStr,
     /// The place of the name.
     pub at: TextRange,
+    /// What is called.
+    pub callee: Callee,
+}
+
+/// What a [`Call`] calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Callee {
+    /// A function, or an object that acts as one.
+    Function,
+    /// A member of an object: `x.f()`, `p->f()`.
+    Member,
+}
+
+impl Call {
+    /// A call of a function.
+    pub fn of_function(name: impl Into<SmolStr>, at: TextRange) -> Call {
+        Call {
+            name: name.into(),
+            at,
+            callee: Callee::Function,
+        }
+    }
+
+    /// A call of a member of an object.
+    pub fn of_member(name: impl Into<SmolStr>, at: TextRange) -> Call {
+        Call {
+            name: name.into(),
+            at,
+            callee: Callee::Member,
+        }
+    }
 }
 
 /// A variable a region needs.

@@ -110,8 +110,24 @@ pub struct Record {
     pub fields: Vec<Field>,
     /// Names of direct bases.
     pub bases: Vec<SmolStr>,
-    /// Names of member functions.
-    pub methods: Vec<SmolStr>,
+    /// Member functions.
+    pub methods: Vec<Method>,
+}
+
+impl Record {
+    /// The member function of this name; the first of several.
+    pub fn method(&self, name: &str) -> Option<&Method> {
+        self.methods.iter().find(|method| method.name == name)
+    }
+}
+
+/// A member function.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Method {
+    /// Its name.
+    pub name: SmolStr,
+    /// What it returns.
+    pub returns: TypeId,
 }
 
 /// A data member.

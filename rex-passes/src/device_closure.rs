@@ -9,7 +9,7 @@ use rex_ir::headers;
 use rex_ir::item::{DeviceStorage, Function, FunctionId, Item, ItemKind};
 use rex_ir::kernel::BodyText;
 use rex_ir::program::{DeviceCode, DeviceFunction, Program};
-use rex_ir::region::Call;
+use rex_ir::region::{Call, Callee};
 use rex_ir::symbol::{SymbolId, SymbolKind};
 use rex_syntax::diag::Code;
 use rex_syntax::{TextRange, lex};
@@ -95,10 +95,7 @@ fn closure(cx: &mut PassCx<'_>) -> DeviceCode {
                     .resolve(&program.symbols, name, at)
                     .is_some_and(|id| program.symbols[id].kind == SymbolKind::Function);
                 if is_function {
-                    closure.pending.push(Call {
-                        name: name.into(),
-                        at,
-                    });
+                    closure.pending.push(Call::of_function(name, at));
                 }
             }
         }
@@ -181,8 +178,9 @@ fn follow(program: &Program, call: &Call, closure: &mut Closure, missing: &mut V
         .types
         .records
         .iter()
-        .any(|(_, record)| record.name == call.name || record.methods.contains(&call.name));
+        .any(|(_, record)| record.name == call.name || record.method(&call.name).is_some());
     if is_method
+        || call.callee == Callee::Member
         || program
             .unit
             .macros
@@ -192,8 +190,8 @@ fn follow(program: &Program, call: &Call, closure: &mut Closure, missing: &mut V
         return;
     }
     if let Some(declaration) = headers::function_declaration(&program.unit, &call.name)
-        && declaration.is_project
-        && declaration.text.trim_end().ends_with('}')
+        && declaration.project_file.is_some()
+        && declaration.is_defined()
     {
         closure.header_functions.insert(call.name.clone());
         let text = &declaration.text;
@@ -201,10 +199,7 @@ fn follow(program: &Program, call: &Call, closure: &mut Closure, missing: &mut V
             text,
             TextRange::up_to(rex_syntax::TextSize::of(text.as_str())),
         ) {
-            closure.pending.push(Call {
-                name: text[at].into(),
-                at: call.at,
-            });
+            closure.pending.push(Call::of_function(&text[at], call.at));
         }
         return;
     }
@@ -256,7 +251,7 @@ fn report_missing(cx: &mut PassCx<'_>, missing: Vec<Call>) {
             continue;
         }
         let system = headers::function_declaration(&program.unit, &call.name)
-            .is_some_and(|found| !found.is_project);
+            .is_some_and(|found| found.project_file.is_none() && !found.is_usable_anywhere());
         let declared = prototypes(&program.items).any(|name| *name == call.name) || system;
         if !declared {
             continue;

@@ -1,7 +1,7 @@
 //! Types of simple expressions, for `auto` and for paths whose declaration does not say.
 
 use rex_syntax::TextRange;
-use rex_syntax::cst::Node;
+use rex_syntax::cst::{Node, parse_fragment};
 use rex_syntax::kind::{Field, Kind};
 
 use super::Builder;
@@ -125,7 +125,9 @@ impl<'u> Builder<'u> {
             }
             Kind::SubscriptExpression => {
                 let base = self.expression_type(node.field(Field::Argument)?, at, next)?;
-                self.types.element(base)
+                self.types
+                    .element(base)
+                    .or_else(|| self.container_member_type(base, "at", at))
             }
             Kind::FieldExpression => {
                 let base = self.expression_type(node.field(Field::Argument)?, at, next)?;
@@ -190,7 +192,9 @@ impl<'u> Builder<'u> {
         let function = node.field(Field::Function)?;
         match function.kind() {
             Kind::Identifier => {
-                let symbol = self.scopes.resolve(&self.symbols, function.text(), at)?;
+                let Some(symbol) = self.scopes.resolve(&self.symbols, function.text(), at) else {
+                    return self.header_function_type(function.text());
+                };
                 let found = &self.symbols[symbol];
                 match found.kind {
                     SymbolKind::Function | SymbolKind::Type => Some(found.ty),
@@ -210,38 +214,102 @@ impl<'u> Builder<'u> {
                 Some(self.descriptor_type(ty, at))
             }
             Kind::PrimitiveType => Some(self.specifier_type(function, at)),
-            Kind::FieldExpression => self.container_method_type(function, at),
+            Kind::FieldExpression => self.member_call_type(function, at),
             _ => None,
         }
     }
 
-    /// The members that every standard container has.
-    fn container_method_type(&mut self, function: Node<'u>, at: TextRange) -> Option<TypeId> {
-        let container = self.expression_type(function.field(Field::Argument)?, at, 1)?;
-        let container = self.types.object_type(container);
-        let TypeKind::Named { spelling, .. } = &self.types.get(container).kind else {
-            return None;
+    /// The type of `object.name()`.
+    fn member_call_type(&mut self, function: Node<'u>, at: TextRange) -> Option<TypeId> {
+        let object = self.expression_type(function.field(Field::Argument)?, at, 0)?;
+        let object = self
+            .types
+            .element(object)
+            .filter(|_| self.is_pointer(object))
+            .unwrap_or(object);
+        let name = function.field(Field::Field)?.text();
+        if let Some(record) = self.types.record(object)
+            && let Some(method) = self.types.records[record].method(name)
+        {
+            let returns = method.returns;
+            return (!self.mentions_auto(returns)).then_some(returns);
+        }
+        self.container_member_type(object, name, at)
+    }
+
+    /// The type of a member call of a container of the standard library.
+    fn container_member_type(
+        &mut self,
+        object: TypeId,
+        name: &str,
+        at: TextRange,
+    ) -> Option<TypeId> {
+        let object = self.types.object_type(object);
+        let spelling = match &self.types.get(object).kind {
+            TypeKind::Named { spelling, .. } => spelling.clone(),
+            _ => return None,
         };
-        let spelling = spelling.clone();
-        if !spelling.starts_with("std::") {
+        let template = spelling.split('<').next()?.trim();
+        let template = template.rsplit("::").next()?;
+        let is_container = matches!(
+            template,
+            "vector"
+                | "array"
+                | "string"
+                | "valarray"
+                | "deque"
+                | "list"
+                | "map"
+                | "set"
+                | "span"
+                | "basic_string"
+                | "string_view"
+        );
+        if !is_container {
             return None;
         }
-        match function.field(Field::Field)?.text() {
-            "size" | "length" | "capacity" => Some(self.types.named(
-                "std::size_t",
-                Meaning::Integer {
-                    bits: 64,
-                    signed: false,
-                },
-            )),
-            "data" => {
-                let inside = spelling.split_once('<')?.1;
-                let element = inside.trim_end_matches('>').split(',').next()?.trim();
-                let element = self.named_or_builtin_type(element, at);
-                Some(self.types.plain(TypeKind::Pointer(element)))
+        let element = |builder: &mut Self| match template {
+            "string" => Some(builder.type_of_text("char", at)),
+            _ => {
+                let first = first_template_argument(&spelling)?;
+                Some(builder.type_of_text(first, at))
+            }
+        };
+        match name {
+            "size" | "length" | "capacity" | "max_size" => Some(self.type_of_text("size_t", at)),
+            "empty" => Some(self.type_of_text("bool", at)),
+            "front" | "back" | "at" => element(self),
+            "data" | "c_str" => {
+                let element = element(self)?;
+                let mut pointee = self.types.get(element).clone();
+                pointee.is_const |= self.types.get(object).is_const || name == "c_str";
+                let pointee = self.types.intern(pointee);
+                Some(self.types.plain(TypeKind::Pointer(pointee)))
             }
             _ => None,
         }
+    }
+
+    /// The type that a piece of text names, `const double *` for instance.
+    pub(super) fn type_of_text(&mut self, text: &str, at: TextRange) -> TypeId {
+        let tree = parse_fragment(&format!("{text} rex_object;"), self.unit.language);
+        self.fragment_depth += 1;
+        let declaration = tree
+            .root()
+            .descendants()
+            .find(|node| node.kind() == Kind::Declaration);
+        let ty = match declaration {
+            Some(declaration) => {
+                let base = self.base_type(declaration, at);
+                match declaration.field(Field::Declarator) {
+                    Some(declarator) => self.declarator(declarator, base, at).ty,
+                    None => base,
+                }
+            }
+            None => self.types.named(text, Meaning::Unknown),
+        };
+        self.fragment_depth -= 1;
+        ty
     }
 
     fn is_pointer(&self, ty: TypeId) -> bool {
@@ -373,4 +441,19 @@ impl<'u> Builder<'u> {
             self.member_type(base, name)
         })
     }
+}
+
+/// `double` of `std::vector<double, A>`.
+fn first_template_argument(spelling: &str) -> Option<&str> {
+    let (_, rest) = spelling.split_once('<')?;
+    let mut depth = 0;
+    for (idx, c) in rest.char_indices() {
+        match c {
+            '<' | '(' | '[' | '{' => depth += 1,
+            '>' | ',' if depth == 0 => return Some(rest[..idx].trim()),
+            '>' | ')' | ']' | '}' => depth -= 1,
+            _ => {}
+        }
+    }
+    None
 }

@@ -430,17 +430,11 @@ impl<'u> Builder<'u> {
                     }
                 }
                 Kind::FieldIdentifier if is_callee(node) => {
-                    uses.calls.push(Call {
-                        name: node.text().into(),
-                        at: node.range(),
-                    });
+                    uses.calls.push(Call::of_member(node.text(), node.range()));
                 }
                 Kind::TemplateFunction => {
                     if let Some(name) = node.field(Field::Name) {
-                        uses.calls.push(Call {
-                            name: name.text().into(),
-                            at: name.range(),
-                        });
+                        uses.calls.push(Call::of_function(name.text(), name.range()));
                     }
                 }
                 Kind::This => {
@@ -506,10 +500,7 @@ impl<'u> Builder<'u> {
             Some(symbol) if self.symbols[symbol].kind == SymbolKind::Global => {
                 self.use_global(symbol, uses)
             }
-            _ if name.called => uses.calls.push(Call {
-                name: name.text.into(),
-                at: name.at,
-            }),
+            _ if name.called => uses.calls.push(Call::of_function(name.text, name.at)),
             _ => {}
         }
         let _ = (file, statement);
@@ -565,11 +556,10 @@ impl<'u> Builder<'u> {
         }
         let Some(symbol) = self.scopes.resolve(&self.symbols, name.text, name.at) else {
             if name.called {
-                uses.calls.push(Call {
-                    name: name.text.into(),
-                    at: name.at,
-                });
-            } else if let Some(symbol) = self.header_variable(name.text) {
+                uses.calls.push(Call::of_function(name.text, name.at));
+            } else if let Some(symbol) = self.header_variable(name.text)
+                && !self.is_header_constant(symbol)
+            {
                 let seen = Use {
                     at: name.at,
                     written: name.written,
@@ -586,10 +576,7 @@ impl<'u> Builder<'u> {
             return;
         }
         match self.symbols[symbol].kind {
-            SymbolKind::Function => uses.calls.push(Call {
-                name: name.text.into(),
-                at: name.at,
-            }),
+            SymbolKind::Function => uses.calls.push(Call::of_function(name.text, name.at)),
             SymbolKind::Global if self.global_storage(symbol).is_some() => {
                 self.use_global(symbol, uses)
             }
@@ -978,10 +965,7 @@ impl<'u> Builder<'u> {
             for name in names {
                 if name.kind() == Kind::FieldIdentifier {
                     if is_callee(name) {
-                        calls.push(Call {
-                            name: name.text().into(),
-                            at: name.range(),
-                        });
+                        calls.push(Call::of_member(name.text(), name.range()));
                     }
                     continue;
                 }
@@ -1021,19 +1005,13 @@ impl<'u> Builder<'u> {
         }
         match self.scopes.resolve(&self.symbols, text, at) {
             Some(symbol) => match self.symbols[symbol].kind {
-                SymbolKind::Function => calls.push(Call {
-                    name: text.into(),
-                    at,
-                }),
+                SymbolKind::Function => calls.push(Call::of_function(text, at)),
                 SymbolKind::Global => {
                     globals.insert(symbol);
                 }
                 _ => {}
             },
-            None if called && depth == 0 => calls.push(Call {
-                name: last_component(text).into(),
-                at,
-            }),
+            None if called && depth == 0 => calls.push(Call::of_function(last_component(text), at)),
             None => {}
         }
     }

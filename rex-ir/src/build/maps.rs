@@ -258,46 +258,4 @@ impl<'u> Builder<'u> {
             .next_back()?;
         Some(self.named_type(&class, at))
     }
-
-    /// A variable that a header declares, with its type.
-    pub(super) fn header_variable(&mut self, name: &str) -> Option<crate::symbol::SymbolId> {
-        use rex_syntax::cst::parse_fragment;
-        use rex_syntax::kind::{Field, Kind};
-        if let Some(known) = self.header_variables.get(name) {
-            return *known;
-        }
-        self.header_variables.insert(name.into(), None);
-        let text = crate::headers::variable_declaration(self.unit, name)?;
-        let tree = parse_fragment(&text, self.unit.language);
-        let nowhere = TextRange::empty(0.into());
-        self.fragment_depth += 1;
-        let mut found = None;
-        for node in tree
-            .root()
-            .descendants()
-            .filter(|node| node.kind() == Kind::Declaration)
-        {
-            let base = self.base_type(node, nowhere);
-            for declarator in node.fields(Field::Declarator) {
-                let declared = self.declarator(declarator, base, nowhere);
-                if declared
-                    .name
-                    .is_some_and(|declared| declared.text() == name)
-                {
-                    found = Some(declared.ty);
-                }
-            }
-        }
-        self.fragment_depth -= 1;
-        let symbol = self.symbols.alloc(crate::symbol::Symbol {
-            name: name.into(),
-            kind: SymbolKind::Global,
-            ty: found?,
-            declared_at: None,
-            initializer: None,
-            declaration: None,
-        });
-        self.header_variables.insert(name.into(), Some(symbol));
-        Some(symbol)
-    }
 }

@@ -6,7 +6,7 @@
 mod auto;
 mod captures;
 mod constructs;
-
+mod foreign;
 mod items;
 mod loops;
 mod maps;
@@ -20,7 +20,7 @@ use rex_syntax::TextRange;
 use rex_syntax::diag::{Code, Diagnostic, Diagnostics};
 use rex_syntax::source::{FileRange, SourceMap};
 use rex_syntax::unit::Unit;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 
 use crate::item::{DeviceStorage, Function, Item};
@@ -85,6 +85,8 @@ struct Builder<'u> {
     header_types: FxHashMap<SmolStr, Option<TypeId>>,
     /// Variables of headers by name.
     header_variables: FxHashMap<SmolStr, Option<SymbolId>>,
+    /// Those of them that are constants.
+    header_constants: FxHashSet<SymbolId>,
     /// Class definitions of the unit by place.
     records_by_range: FxHashMap<TextRange, RecordId>,
     /// Greater than zero while nodes of a header's declaration are read: their ranges are not the unit's.
@@ -130,6 +132,7 @@ impl<'u> Builder<'u> {
             diagnostics: Diagnostics::new(),
             header_types: FxHashMap::default(),
             header_variables: FxHashMap::default(),
+            header_constants: FxHashSet::default(),
             records_by_range: FxHashMap::default(),
             fragment_depth: 0,
         }

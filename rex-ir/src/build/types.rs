@@ -289,6 +289,19 @@ impl Builder<'_> {
         ty
     }
 
+    /// A struct, union, class or enum that a header of the translation unit defines.
+    fn header_tag(&mut self, tag: &str) -> Option<TypeId> {
+        let key: SmolStr = format!("struct {tag}").into();
+        if let Some(known) = self.header_types.get(&key) {
+            return *known;
+        }
+        self.header_types.insert(key.clone(), None);
+        let text = crate::headers::tag_declaration(self.unit, tag)?;
+        let ty = self.fragment_type(&text, tag);
+        self.header_types.insert(key, ty);
+        ty
+    }
+
     /// The type that a declaration from a header gives to `name`.
     fn fragment_type(&mut self, text: &str, name: &str) -> Option<TypeId> {
         let tree = parse_fragment(text, self.unit.language);
@@ -355,7 +368,7 @@ impl Builder<'_> {
                     .resolve(&self.symbols, &format!("{keyword} {name}"), at)
                     .or_else(|| self.scopes.resolve(&self.symbols, name, at))
                     .map(|symbol| self.symbols[symbol].ty)
-                    .or_else(|| self.header_type(name));
+                    .or_else(|| self.header_tag(name));
                 known.and_then(|ty| self.types.record(ty))
             }
         };
@@ -416,20 +429,13 @@ impl Builder<'_> {
         for member in body.children() {
             match member.kind() {
                 Kind::FieldDeclaration => self.read_field(member, at, &mut fields, &mut methods),
-                Kind::FunctionDefinition => {
-                    if let Some(declarator) = member.field(Field::Declarator)
-                        && let Some(method) = declared_name(declarator)
-                    {
-                        methods.push(method.text().into());
-                    }
+                Kind::FunctionDefinition => methods.extend(self.method_of(member, at)),
+                Kind::TemplateDeclaration => {
+                    let inner = member.children().find(|inner| {
+                        matches!(inner.kind(), Kind::FunctionDefinition | Kind::Declaration | Kind::FieldDeclaration)
+                    });
+                    methods.extend(inner.and_then(|inner| self.method_of(inner, at)));
                 }
-                Kind::TemplateDeclaration => methods.extend(
-                    member
-                        .descendants()
-                        .find(|inner| inner.kind() == Kind::FunctionDeclarator)
-                        .and_then(|inner| declared_name(inner))
-                        .map(|inner| SmolStr::from(inner.text())),
-                ),
                 _ => {}
             }
         }
@@ -440,12 +446,25 @@ impl Builder<'_> {
         id
     }
 
+    /// A member function from its definition or declaration.
+    fn method_of(&mut self, member: Node<'_>, at: TextRange) -> Option<ty::Method> {
+        let declarator = member.field(Field::Declarator)?;
+        let name = declared_name(declarator)?.text().into();
+        let base = self.base_type(member, at);
+        let declared = self.declarator(declarator, base, at).ty;
+        let returns = match self.types.get(declared).kind {
+            TypeKind::Function { returns, .. } => returns,
+            _ => declared,
+        };
+        Some(ty::Method { name, returns })
+    }
+
     fn read_field(
         &mut self,
         member: Node<'_>,
         at: TextRange,
         fields: &mut Vec<ty::Field>,
-        methods: &mut Vec<SmolStr>,
+        methods: &mut Vec<ty::Method>,
     ) {
         let base = self.base_type(member, at);
         let is_static = has_storage(member, "static");
@@ -460,10 +479,13 @@ impl Builder<'_> {
         for declarator in declarators {
             let declared = self.declarator(declarator, base, at);
             let Some(name) = declared.name else { continue };
-            if declared.parameters.is_some()
-                && matches!(self.types.get(declared.ty).kind, TypeKind::Function { .. })
+            if let TypeKind::Function { returns, .. } = self.types.get(declared.ty).kind
+                && declared.parameters.is_some()
             {
-                methods.push(name.text().into());
+                methods.push(ty::Method {
+                    name: name.text().into(),
+                    returns,
+                });
             } else {
                 fields.push(ty::Field {
                     name: name.text().into(),

@@ -1,0 +1,89 @@
+//! Variables and functions that headers declare, by name.
+
+use rex_syntax::TextRange;
+use rex_syntax::cst::parse_fragment;
+use rex_syntax::kind::{Field, Kind};
+
+use super::Builder;
+use crate::headers;
+use crate::symbol::{Symbol, SymbolId, SymbolKind};
+use crate::ty::{Category, TypeId, TypeKind};
+
+/// A declarator found in a header's declaration.
+struct Found {
+    ty: TypeId,
+    has_initializer: bool,
+}
+
+impl Builder<'_> {
+    /// A variable that a header declares, with its type.
+    pub(super) fn header_variable(&mut self, name: &str) -> Option<SymbolId> {
+        if let Some(known) = self.header_variables.get(name) {
+            return *known;
+        }
+        self.header_variables.insert(name.into(), None);
+        let text = headers::variable_declaration(self.unit, name)?;
+        let found = self.fragment_declarator(&text, name)?;
+        let symbol = self.symbols.alloc(Symbol {
+            name: name.into(),
+            kind: SymbolKind::Global,
+            ty: found.ty,
+            declared_at: None,
+            initializer: None,
+            declaration: None,
+        });
+        let is_scalar = self.types.category(found.ty) == Category::Scalar;
+        if is_scalar && self.types.get(found.ty).is_const && found.has_initializer {
+            self.header_constants.insert(symbol);
+        }
+        self.header_variables.insert(name.into(), Some(symbol));
+        Some(symbol)
+    }
+
+    /// Whether a variable is a constant that every file which includes its header has, the device file too.
+    pub(super) fn is_header_constant(&self, symbol: SymbolId) -> bool {
+        self.header_constants.contains(&symbol)
+    }
+
+    /// What a function that a header declares returns.
+    pub(super) fn header_function_type(&mut self, name: &str) -> Option<TypeId> {
+        let found = headers::function_declaration(self.unit, name)?;
+        let found = self.fragment_declarator(&found.text, name)?;
+        match self.types.get(found.ty).kind {
+            TypeKind::Function { returns, .. }
+                if self.types.category(returns) != Category::Unknown =>
+            {
+                Some(returns)
+            }
+            _ => None,
+        }
+    }
+
+    fn fragment_declarator(&mut self, text: &str, name: &str) -> Option<Found> {
+        let tree = parse_fragment(text, self.unit.language);
+        let nowhere = TextRange::empty(0.into());
+        self.fragment_depth += 1;
+        let mut found = None;
+        for node in tree
+            .root()
+            .descendants()
+            .filter(|node| matches!(node.kind(), Kind::Declaration | Kind::FunctionDefinition))
+        {
+            let declarators = node.fields(Field::Declarator);
+            let named = declarators.into_iter().find(|declarator| {
+                super::types::declared_name(*declarator)
+                    .is_some_and(|declared| declared.text() == name)
+            });
+            if let Some(declarator) = named {
+                let base = self.base_type(node, nowhere);
+                found = Some(Found {
+                    ty: self.declarator(declarator, base, nowhere).ty,
+                    has_initializer: declarator.field(Field::Value).is_some(),
+                });
+                break;
+            }
+        }
+        self.fragment_depth -= 1;
+        found
+    }
+}

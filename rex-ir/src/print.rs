@@ -149,8 +149,9 @@ fn dump_facet(program: &Program, facet: Facet) -> String {
             for function in &program.device_code.functions {
                 let _ = writeln!(
                     out,
-                    "function {}",
-                    program.functions[function.function].name
+                    "function {}, {} replacements",
+                    program.functions[function.function].name,
+                    function.body.replacements.len()
                 );
             }
             for (symbol, storage) in &program.device_code.variables {

@@ -7,6 +7,7 @@
 
 pub mod analysis;
 pub mod device_closure;
+pub mod device_directives;
 pub mod init_insertion;
 pub mod manager;
 pub mod map_arrays;
@@ -23,6 +24,7 @@ pub use pass::{Outcome, Pass, PassCx, PassInfo};
 pub fn registry() -> Vec<Box<dyn Pass>> {
     vec![
         Box::new(device_closure::DeviceClosure),
+        Box::new(device_directives::DeviceDirectives),
         Box::new(target_outlining::TargetOutlining),
         Box::new(map_arrays::BuildMapArrays),
         Box::new(offload_entries::OffloadEntries),

@@ -264,6 +264,7 @@ mod tests {
             names(&infos),
             [
                 "device-closure",
+                "device-directives",
                 "target-outlining",
                 "map-arrays",
                 "offload-entries",

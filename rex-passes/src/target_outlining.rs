@@ -12,7 +12,8 @@ mod team;
 
 use rex_ir::expr::Expr;
 use rex_ir::facet::Facet;
-use rex_ir::kernel::{Kernel, Parameter, ParameterType, Plan, Prologue, Threading};
+use rex_ir::item::FunctionId;
+use rex_ir::kernel::{BodyText, Kernel, Parameter, ParameterType, Plan, Prologue, Threading};
 use rex_ir::launch::Launch;
 use rex_ir::namer;
 use rex_ir::program::Program;
@@ -400,6 +401,20 @@ fn is_assignable(program: &Program, ty: TypeId) -> bool {
         program.types.category(ty),
         Category::Function | Category::Unknown
     )
+}
+
+/// The body of a device function with the directives in it replaced, or why that cannot be.
+pub(crate) fn plan_function(
+    program: &Program,
+    function: FunctionId,
+) -> Result<BodyText, Vec<Diagnostic>> {
+    let mut planner = Planner::for_function(program);
+    let body = planner.body_text(program.functions[function].range, plan::Context::Function);
+    if planner.errors.is_empty() {
+        Ok(body)
+    } else {
+        Err(planner.errors)
+    }
 }
 
 /// A plan that leaves nothing of a statement.

@@ -124,11 +124,14 @@ impl<'p> BodyPrinter<'p> {
                 .chars()
                 .take_while(|c| *c == ' ' || *c == '\t')
                 .collect();
-            let lead = if line_start == 0 {
-                indent.to_string()
-            } else {
-                lead
+            let lead = match (line_start, lead.is_empty()) {
+                (0, _) => indent.to_string(),
+                (_, true) => self.statement_indent(*range),
+                (_, false) => lead,
             };
+            if out.ends_with('\n') {
+                out.push_str(&lead);
+            }
             let lines = self.plan(plan, &lead);
             if lines.is_empty() {
                 out.push(';');
@@ -385,6 +388,18 @@ impl<'p> BodyPrinter<'p> {
         );
         let _ = indent;
         moved.split('\n').map(str::to_string).collect()
+    }
+
+    /// The indentation of the statement of the construct with this range.
+    fn statement_indent(&self, range: TextRange) -> String {
+        let construct = self
+            .program
+            .constructs
+            .values()
+            .find(|construct| construct.range == range);
+        construct
+            .and_then(|construct| construct.statement)
+            .map_or(String::new(), |statement| self.source_indent(statement))
     }
 
     fn source_indent(&self, range: TextRange) -> String {
@@ -828,7 +843,7 @@ impl<'p> BodyPrinter<'p> {
 
     fn atomic(&self, atomic: &AtomicPlan, indent: &str) -> Vec<String> {
         let location = self.text(&atomic.location, indent);
-        let address = format!("&{}", operand(location.trim()));
+        let address = address_of(location.trim());
         let text = |body: &BodyText| self.text(body, indent).trim().to_string();
         let into = atomic
             .captured
@@ -1016,6 +1031,42 @@ fn is_braced(lines: &[String]) -> bool {
         }
     }
     closed_at == Some(range.end())
+}
+
+/// The address of an lvalue.
+fn address_of(location: &str) -> String {
+    let inner = if is_wrapped(location) {
+        location[1..location.len() - 1].trim()
+    } else {
+        location
+    };
+    if let Some(pointer) = inner.strip_prefix('*')
+        && pointer
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    {
+        return pointer.to_string();
+    }
+    if is_postfix(location) {
+        format!("&{location}")
+    } else {
+        format!("&{}", operand(location))
+    }
+}
+
+/// A name followed by subscripts, members and calls.
+fn is_postfix(text: &str) -> bool {
+    let mut depth = 0i32;
+    let starts_with_name = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    starts_with_name
+        && text.replace("->", ".").chars().all(|c| {
+            match c {
+                '[' | '(' => depth += 1,
+                ']' | ')' => depth -= 1,
+                _ => return depth > 0 || c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | ':'),
+            }
+            depth >= 0
+        })
 }
 
 /// Text that stands next to an operator.

@@ -33,7 +33,6 @@ pub(crate) fn emit(program: &Program) -> Result<Vec<u8>, EditConflict> {
     ));
     device.items(&program.items)?;
     device.header();
-    device.locks();
     device.reductions();
     device.kernels()?;
     Ok(device.out.into_bytes())
@@ -59,6 +58,7 @@ impl Device<'_> {
                 self.line("#define REX_C_SOURCE /* words of C that C++ lacks */");
             }
             self.line("#include \"rex_nvidia.h\"");
+            self.locks();
         }
     }
 

@@ -434,7 +434,8 @@ impl<'u> Builder<'u> {
                 }
                 Kind::TemplateFunction => {
                     if let Some(name) = node.field(Field::Name) {
-                        uses.calls.push(Call::of_function(name.text(), name.range()));
+                        uses.calls
+                            .push(Call::of_function(name.text(), name.range()));
                     }
                 }
                 Kind::This => {

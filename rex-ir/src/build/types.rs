@@ -432,7 +432,10 @@ impl Builder<'_> {
                 Kind::FunctionDefinition => methods.extend(self.method_of(member, at)),
                 Kind::TemplateDeclaration => {
                     let inner = member.children().find(|inner| {
-                        matches!(inner.kind(), Kind::FunctionDefinition | Kind::Declaration | Kind::FieldDeclaration)
+                        matches!(
+                            inner.kind(),
+                            Kind::FunctionDefinition | Kind::Declaration | Kind::FieldDeclaration
+                        )
                     });
                     methods.extend(inner.and_then(|inner| self.method_of(inner, at)));
                 }

@@ -7,7 +7,7 @@ use rex_ir::kernel::{
 };
 use rex_ir::namer;
 use rex_ir::program::Program;
-use rex_ir::region::{Construct, ConstructId, RegionId, SharingAttribute};
+use rex_ir::region::{Construct, ConstructId, Region, RegionId, SharingAttribute};
 use rex_ir::ty::{TypeId, TypeKind};
 use rex_syntax::TextRange;
 use rex_syntax::diag::{Code, Diagnostic};
@@ -28,12 +28,15 @@ pub(super) enum Context {
     Threads,
     /// One thread: inside a loop that is shared already, or a nested parallel.
     Thread,
+    /// One thread inside a device function: who else calls it is not known.
+    Function,
 }
 
 /// Makes plans for one region.
 pub(super) struct Planner<'p> {
     pub(super) program: &'p Program,
-    region: RegionId,
+    /// The region being planned; none for a device function.
+    region: Option<RegionId>,
     shape: Shape,
     /// What cannot be lowered; any entry refuses the region.
     pub(super) errors: Vec<Diagnostic>,
@@ -43,20 +46,32 @@ impl<'p> Planner<'p> {
     pub(super) fn new(program: &'p Program, region: RegionId, shape: Shape) -> Planner<'p> {
         Planner {
             program,
-            region,
+            region: Some(region),
             shape,
             errors: Vec::new(),
         }
     }
 
+    /// A planner for the body of a device function.
+    pub(super) fn for_function(program: &'p Program) -> Planner<'p> {
+        Planner {
+            program,
+            region: None,
+            shape: Shape::Serial,
+            errors: Vec::new(),
+        }
+    }
+
     /// The region being planned.
-    pub(super) fn region(&self) -> RegionId {
-        self.region
+    pub(super) fn region(&self) -> Option<&'p Region> {
+        self.region.map(|id| &self.program.regions[id])
     }
 
     /// The plan of the whole region.
     pub(super) fn body(&mut self) -> Plan {
-        let id = self.program.regions[self.region].construct;
+        let Some(id) = self.region().map(|region| region.construct) else {
+            return Plan::Nothing;
+        };
         let construct = &self.program.constructs[id];
         self.check_clauses(construct);
         let Some(statement) = construct.statement else {
@@ -177,7 +192,7 @@ impl<'p> Planner<'p> {
         match first {
             Leaf::Parallel if construct.nest.is_some() => match context {
                 Context::Sequential => self.block_loop(id),
-                Context::Alone | Context::Threads | Context::Thread => self.thread_loop(id),
+                Context::Alone | Context::Threads | Context::Thread | Context::Function => self.thread_loop(id),
             },
             Leaf::Parallel => {
                 let Some(statement) = statement else { return Plan::Nothing };
@@ -185,6 +200,11 @@ impl<'p> Planner<'p> {
                     Context::Sequential => self.parallel(id, statement),
                     _ => self.private_copies(construct, statement, Context::Thread),
                 }
+            }
+            Leaf::For | Leaf::Sections | Leaf::Single | Leaf::Barrier | Leaf::Master | Leaf::Masked
+                if context == Context::Function =>
+            {
+                self.unsupported(construct, "put it into the target region itself: in a function it binds to the caller's parallel region")
             }
             Leaf::For | Leaf::Loop if construct.nest.is_some() => match context {
                 Context::Threads => self.block_loop(id),
@@ -202,7 +222,7 @@ impl<'p> Planner<'p> {
             Leaf::Taskloop if construct.nest.is_some() => self.thread_loop(id),
             Leaf::Barrier => match context {
                 Context::Threads => Plan::Barrier,
-                Context::Alone | Context::Thread | Context::Sequential => Plan::Nothing,
+                Context::Alone | Context::Thread | Context::Sequential | Context::Function => Plan::Nothing,
             },
             Leaf::Taskwait | Leaf::Taskyield | Leaf::Nothing | Leaf::CancellationPoint => Plan::Nothing,
             Leaf::Flush => Plan::Fence,
@@ -314,7 +334,7 @@ impl<'p> Planner<'p> {
             })
             .collect();
         // A loop variable that the data environment holds gets its value after the loop.
-        let region = &self.program.regions[self.region];
+        let captures = self.region().map_or(&[][..], |region| &region.captures);
         let final_values = self.program.nests[nest].loops[..depth]
             .iter()
             .enumerate()
@@ -326,7 +346,7 @@ impl<'p> Planner<'p> {
                 })
             })
             .filter_map(|(idx, canonical)| {
-                region.captures.iter().find(|capture| {
+                captures.iter().find(|capture| {
                     matches!(capture.object, rex_ir::region::CapturedObject::Variable(symbol) if *self.program.name(symbol) == canonical.variable)
                         && capture.transport == rex_ir::region::Transport::Storage
                 })?;
@@ -354,7 +374,7 @@ impl<'p> Planner<'p> {
         let Some(nest) = construct.nest else {
             return Plan::Nothing;
         };
-        let is_region = self.program.regions[self.region].construct == id;
+        let is_region = self.region().is_some_and(|region| region.construct == id);
         if is_region && !self.region_reductions(construct).is_empty() {
             return self.unsupported(construct, "put the `reduction` on the inner `parallel for` as well and use `atomic` on the outer result");
         }

@@ -256,7 +256,9 @@ impl<'p> Team<'_, 'p> {
             kind if !kind.is_variable() => return false,
             _ => {}
         }
-        let region = &program.regions[self.planner.region()];
+        let Some(region) = self.planner.region() else {
+            return false;
+        };
         if let Some(capture) = region
             .captures
             .iter()
@@ -351,8 +353,10 @@ impl<'p> Team<'_, 'p> {
 
     fn is_assigned(&self, symbol: SymbolId) -> bool {
         let program = self.program();
-        let statement =
-            program.constructs[program.regions[self.planner.region()].construct].statement;
+        let statement = self
+            .planner
+            .region()
+            .and_then(|region| program.constructs[region.construct].statement);
         statement.is_some_and(|statement| self.assigned_in(symbol, statement))
     }
 

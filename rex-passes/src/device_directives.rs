@@ -1,0 +1,48 @@
+//! `device-directives`: OpenMP directives inside device functions.
+//!
+//! A device function is executed by one thread of whoever calls it: its `parallel` regions are serialised, `atomic` and `critical` work across threads. Constructs that bind to
+//! the caller's parallel region are refused at their place.
+
+use rex_ir::facet::Facet;
+
+use crate::pass::{Outcome, Pass, PassCx, PassInfo};
+use crate::target_outlining::plan_function;
+
+/// The pass.
+#[derive(Clone, Copy, Debug)]
+pub struct DeviceDirectives;
+
+static INFO: PassInfo = PassInfo {
+    name: "device-directives",
+    summary: "directives inside device functions",
+    reads: Facet::ITEMS
+        .union(Facet::TYPES)
+        .union(Facet::REGIONS)
+        .union(Facet::DEVICE_CODE),
+    writes: Facet::DEVICE_CODE,
+    after: &[],
+};
+
+impl Pass for DeviceDirectives {
+    fn info(&self) -> &'static PassInfo {
+        &INFO
+    }
+
+    fn run(&self, cx: &mut PassCx<'_>) -> Outcome {
+        let mut changed = false;
+        for idx in 0..cx.program.device_code.functions.len() {
+            let function = cx.program.device_code.functions[idx].function;
+            match plan_function(cx.program, function) {
+                Ok(body) => {
+                    let device = &mut cx.program.device_code.functions[idx];
+                    changed |= device.body != body;
+                    device.body = body;
+                }
+                Err(errors) => errors
+                    .into_iter()
+                    .for_each(|error| cx.diagnostics.push(error)),
+            }
+        }
+        Outcome { changed }
+    }
+}

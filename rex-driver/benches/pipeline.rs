@@ -1,42 +1,71 @@
-//! The time it takes to lower one file in memory, the host preprocessor apart.
+//! What lowering costs: run with `cargo bench -p rex-driver`.
+//!
+//! The input is made here: functions with target regions, structs and macros, about 25 lines each. The host preprocessor is not part of it.
 
-use divan::Bencher;
 use rex_driver::{Compiler, Language, SourceInput};
 
 fn main() {
     divan::main();
 }
 
-/// Lowers files of about so many lines; every tenth line begins a target region.
-#[divan::bench(args = [100, 1_000, 10_000])]
-fn lower(bencher: Bencher<'_, '_>, n_lines: usize) {
-    let compiler = Compiler::builder().build();
-    let bytes = program(n_lines).into_bytes();
-    bencher
-        .with_inputs(|| SourceInput {
-            name: "bench.c".to_owned(),
-            bytes: bytes.clone(),
-            language: Language::C,
-            expansion: None,
-        })
-        .bench_values(|input| compiler.compile(input));
-}
-
-fn program(n_lines: usize) -> String {
-    let mut text = String::from("#include <stdio.h>\n\n");
-    for idx in 0..n_lines / 10 {
+/// About `lines` lines of C with a region in every function.
+fn source(lines: usize) -> String {
+    let mut text = String::from(
+        "#include <stdio.h>\n#include <stdlib.h>\n#define AT(a, i, j) (a)[(i) * width + (j)]\n\ntypedef struct {\n  double weight;\n  int kind, flags;\n} cell;\n\n",
+    );
+    for idx in 0..lines / 25 {
         text.push_str(&format!(
-            "/* Adds one array to another. */\n\
-             void add{idx}(int n, float a, const float *x, float *y)\n\
-             {{\n\
-             #pragma omp target teams distribute parallel for map(to: x[0:n]) map(tofrom: y[0:n])\n\
-             \x20 for (int i = 0; i < n; i++) {{\n\
-             \x20   y[i] += a * x[i];\n\
-             \x20 }}\n\
-             }}\n\
-             \n\n"
+            "/* Function {idx}: a stencil and a sum over it. */
+static double blend_{idx}(double a, double b) {{ return 0.5 * a + 0.25 * b; }}
+
+double step_{idx}(double *out, const double *in, const cell *cells, int height, int width) {{
+  double total = 0;
+#pragma omp target data map(to : in[0 : height * width], cells[0 : height]) map(from : out[0 : height * width])
+  {{
+#pragma omp target teams distribute parallel for collapse(2)
+    for (int i = 1; i < height - 1; i++) {{
+      for (int j = 1; j < width - 1; j++) {{
+        double around = AT(in, i - 1, j) + AT(in, i + 1, j) + AT(in, i, j - 1) + AT(in, i, j + 1);
+        if (cells[i].kind == {idx} && (cells[i].flags & 1))
+          around *= cells[i].weight; // weighted
+        AT(out, i, j) = blend_{idx}(AT(in, i, j), around);
+      }}
+    }}
+#pragma omp target teams distribute parallel for reduction(+ : total) map(tofrom : total)
+    for (int i = 0; i < height * width; i++)
+      total += out[i];
+  }}
+  return total;
+}}
+
+"
         ));
     }
-    text.push_str("int main(void) { return 0; }\n");
     text
+}
+
+#[divan::bench(args = [100, 1000, 10000])]
+fn lower(bencher: divan::Bencher<'_, '_>, lines: usize) {
+    let compiler = Compiler::builder().build();
+    let bytes = source(lines).into_bytes();
+    bencher.with_inputs(|| bytes.clone()).bench_values(|bytes| {
+        compiler
+            .compile(SourceInput {
+                name: "bench.c".into(),
+                bytes,
+                language: Language::C,
+                expansion: None,
+            })
+            .map(|compilation| compilation.artifacts.is_some())
+    });
+}
+
+#[divan::bench(args = [100, 1000, 10000])]
+fn parse_only(bencher: divan::Bencher<'_, '_>, lines: usize) {
+    let text = source(lines);
+    bencher.bench(|| {
+        rex_syntax::cst::parse_fragment(&text, Language::C)
+            .root()
+            .range()
+    });
 }

@@ -130,9 +130,18 @@ fn closure(cx: &mut PassCx<'_>) -> DeviceCode {
     DeviceCode {
         functions: functions
             .into_iter()
-            .map(|function| DeviceFunction {
-                function,
-                body: BodyText::verbatim(program.functions[function].range),
+            .map(|function| {
+                // A later pass may have replaced directives in the body already.
+                let known = program
+                    .device_code
+                    .functions
+                    .iter()
+                    .find(|device| device.function == function);
+                let verbatim = || BodyText::verbatim(program.functions[function].range);
+                DeviceFunction {
+                    function,
+                    body: known.map_or_else(verbatim, |device| device.body.clone()),
+                }
             })
             .collect(),
         variables,

@@ -16,6 +16,8 @@ pub mod offload_entries;
 pub mod pass;
 pub mod schedule;
 pub mod target_outlining;
+#[cfg(feature = "testing")]
+pub mod testing;
 
 pub use manager::PassManager;
 pub use pass::{Outcome, Pass, PassCx, PassInfo};

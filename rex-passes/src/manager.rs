@@ -64,6 +64,11 @@ pub struct PassReport {
 
 /// Sees the program after each pass.
 pub trait PassObserver {
+    /// Called before the first pass.
+    fn before_passes(&mut self, program: &Program) {
+        let _ = program;
+    }
+
     /// Called after a pass ran and was checked.
     fn after_pass(&mut self, info: &'static PassInfo, program: &Program, report: &PassReport);
 }
@@ -126,6 +131,7 @@ impl PassManager {
     ) -> Result<Vec<PassReport>, PassFailure> {
         let mut exists = Facet::BUILT;
         let mut reports = Vec::new();
+        observer.before_passes(program);
         for idx in self.schedule.order() {
             let pass = &self.passes[*idx];
             let info = pass.info();

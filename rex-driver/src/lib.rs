@@ -16,6 +16,7 @@ pub mod program;
 pub mod render;
 pub mod session;
 pub mod toolchain;
+pub mod verify;
 pub mod write;
 
 pub use compiler::{Compilation, Compiler, CompilerBuilder, InternalError, SourceInput};

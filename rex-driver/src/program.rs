@@ -105,6 +105,35 @@ pub fn plan_program(
     {
         return Ok(Planned::Refused(lowered));
     }
+    plan_lowered(session, lowered, &link_inputs, options)
+        .map(|build| Planned::Program(Box::new(build)))
+}
+
+/// Plans the program from its sources as they are, without rex.
+///
+/// # Errors
+/// Unreadable files, wrong usage, missing tools.
+pub fn plan_program_as_is(
+    session: &Session,
+    files: &[PathBuf],
+    options: &ProgramOptions,
+) -> Result<ProgramBuild, Error> {
+    let (link_inputs, sources): (Vec<PathBuf>, Vec<PathBuf>) =
+        files.iter().cloned().partition(|path| is_link_input(path));
+    let read = |path: &PathBuf| session.read(path, session.language_of(path)?);
+    let sources = sources
+        .iter()
+        .map(read)
+        .collect::<Result<Vec<_>, Error>>()?;
+    plan_lowered(session, sources, &link_inputs, options)
+}
+
+fn plan_lowered(
+    session: &Session,
+    lowered: Vec<Lowered>,
+    link_inputs: &[PathBuf],
+    options: &ProgramOptions,
+) -> Result<ProgramBuild, Error> {
     let machine = &session.surroundings;
     let host = find_host_compilers(machine)?;
     let mut notices = Vec::new();
@@ -122,7 +151,7 @@ pub fn plan_program(
     let units = units(&lowered, work.path());
     let plan = plan(&BuildRequest {
         units: &units,
-        link_inputs: &link_inputs,
+        link_inputs,
         flags: &session.flags,
         host: &host,
         runtime: runtime.as_ref(),
@@ -131,13 +160,13 @@ pub fn plan_program(
         work: work.path(),
         output: &options.output,
     });
-    Ok(Planned::Program(Box::new(ProgramBuild {
+    Ok(ProgramBuild {
         lowered,
         notices,
         plan,
         units,
         work,
-    })))
+    })
 }
 
 impl ProgramBuild {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 use rex_syntax::diag::{Code, Diagnostic};
-use rex_syntax::source::{FileId, FileRange, Language};
+use rex_syntax::source::{FileId, FileRange, Language, SourceFile, SourceMap};
 use rex_syntax::{TextRange, TextSize};
 
 use crate::build::openmp_flags;
@@ -87,6 +87,31 @@ impl Session {
             .map(|path| self.lower(path, self.language_of(path)?))
             .collect();
         lowered.into_iter().collect()
+    }
+
+    /// Reads one input and leaves it as it is.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if it cannot be read.
+    pub fn read(&self, path: &Path, language: Language) -> Result<Lowered, Error> {
+        let bytes = read_input(path)?;
+        let mut sources = SourceMap::new();
+        sources.add(SourceFile::new(
+            path.display().to_string(),
+            language,
+            bytes.clone(),
+        ));
+        let compilation = Compilation {
+            diagnostics: Vec::new(),
+            sources,
+            artifacts: None,
+        };
+        Ok(Lowered {
+            path: path.to_owned(),
+            language,
+            bytes,
+            compilation,
+        })
     }
 
     /// Reads and lowers one input.

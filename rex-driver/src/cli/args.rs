@@ -98,6 +98,8 @@ pub enum Command {
     Passes(PassesArgs),
     /// Explain a diagnostic code, or list all codes.
     Explain(ExplainArgs),
+    /// Build programs with and without rex, run both and compare what they say.
+    Verify(VerifyArgs),
     /// Compile and link like a C compiler, with its own options (also as `rexcc`).
     #[command(name = "cc", disable_help_flag = true)]
     Cc(CompilerArgs),
@@ -225,6 +227,47 @@ impl ToolArgs {
             abi: self.llvm_abi,
         }
     }
+}
+
+/// Options of `verify`.
+#[derive(Debug, Args)]
+pub struct VerifyArgs {
+    /// Files that are programs, and folders that hold some.
+    #[arg(required = true, value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
+    /// What runs the device code; `auto` is nvptx where an NVIDIA driver is, else host.
+    #[arg(long, value_name = "DEVICE", default_value = "auto")]
+    pub device: DeviceChoice,
+    /// The GPU architecture, for instance sm_90 [default: this machine's GPU].
+    #[arg(long, visible_alias = "offload-arch", value_name = "ARCH")]
+    pub arch: Option<String>,
+    /// Tools and libraries.
+    #[command(flatten)]
+    pub tools: ToolArgs,
+    /// An argument for the programs; may be repeated.
+    #[arg(long = "arg", value_name = "ARG", allow_hyphen_values = true)]
+    pub args: Vec<OsString>,
+    /// The seconds after which a program is stopped.
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    pub time_limit: u64,
+    /// How much floating-point numbers may differ, relative to their size.
+    #[arg(long, value_name = "RATIO", default_value_t = 1e-5)]
+    pub tolerance: f64,
+    /// How to show the verdicts.
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub format: VerifyFormat,
+    /// More compiler flags, taken as they are.
+    #[arg(last = true, value_name = "FLAGS")]
+    pub more_flags: Vec<OsString>,
+}
+
+/// How `verify` shows its verdicts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum VerifyFormat {
+    /// A table.
+    Text,
+    /// JSON.
+    Json,
 }
 
 /// Options of `passes`.

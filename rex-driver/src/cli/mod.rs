@@ -8,6 +8,7 @@ mod explain;
 mod lower;
 mod passes;
 mod run;
+mod verify;
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, IsTerminal, Write};
@@ -143,6 +144,7 @@ fn command(words: Vec<OsString>) -> u8 {
         Command::Lower(args) => lower::run(&cx, &args),
         Command::Build(args) => build::run(&mut cx, args),
         Command::Run(args) => run::run(&cx, args),
+        Command::Verify(args) => verify::run(&mut cx, args),
         Command::Passes(args) => passes::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Doctor(args) => doctor::run(&cx, &args),

@@ -1,0 +1,176 @@
+//! `verify`: build programs with and without rex and compare what they say.
+
+use std::io::IsTerminal;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::args::{VerifyArgs, VerifyFormat};
+use super::{Context, Stop, answer, code, say_text};
+use crate::flags::CompilerFlags;
+use crate::json;
+use crate::verify::compare::Difference;
+use crate::verify::{Outcome, Verdict, VerifyOptions, programs, verify_all};
+
+#[derive(Serialize)]
+struct Report<'a> {
+    schema: u32,
+    programs: Vec<Line<'a>>,
+}
+
+#[derive(Serialize)]
+struct Line<'a> {
+    program: String,
+    verdict: &'static str,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    codes: &'a [&'static str],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    difference: Option<&'a Difference>,
+    plain_seconds: Option<f64>,
+    lowered_seconds: Option<f64>,
+}
+
+pub(super) fn run(cx: &mut Context, args: VerifyArgs) -> Result<u8, Stop> {
+    let (more, _) = CompilerFlags::extract(args.more_flags, &[]);
+    for flag in more.iter() {
+        cx.flags.push(flag.words.clone());
+    }
+    let programs = programs::find(&args.paths)?;
+    let options = VerifyOptions {
+        device: args.device,
+        arch: args.arch,
+        runtime: args.tools.offload_request(),
+        cuda: args.tools.cuda,
+        arguments: args.args,
+        time_limit: Duration::from_secs(args.time_limit),
+        tolerance: args.tolerance,
+    };
+    let n_done = AtomicUsize::new(0);
+    let is_terminal = std::io::stderr().is_terminal();
+    let progress = |outcome: &Outcome| {
+        let n_done = n_done.fetch_add(1, Ordering::Relaxed) + 1;
+        if is_terminal {
+            let (n_all, name) = (programs.len(), outcome.name.display());
+            say_text(&format!("\r\x1b[K[{n_done}/{n_all}] {name}"));
+        }
+    };
+    let outcomes = verify_all(&cx.session("stdin.c"), &programs, &options, &progress);
+    if is_terminal {
+        say_text("\r\x1b[K");
+    }
+    let lines = outcomes.iter().map(line);
+    let text = match args.format {
+        VerifyFormat::Json => json::line(&Report {
+            schema: json::SCHEMA,
+            programs: lines.collect(),
+        }),
+        VerifyFormat::Text => as_text(&lines.collect::<Vec<_>>()),
+    };
+    answer(text.as_bytes())?;
+    let is_good =
+        |outcome: &Outcome| matches!(outcome.verdict, Verdict::Same | Verdict::NothingToOffload);
+    Ok(if outcomes.iter().all(is_good) {
+        code::SUCCESS
+    } else {
+        code::INPUT
+    })
+}
+
+fn line(outcome: &Outcome) -> Line<'_> {
+    let seconds = |time: Option<Duration>| time.map(|time| time.as_secs_f64());
+    let mut line = Line {
+        program: outcome.name.display().to_string(),
+        verdict: "",
+        codes: &[],
+        message: None,
+        difference: None,
+        plain_seconds: seconds(outcome.plain_time),
+        lowered_seconds: seconds(outcome.lowered_time),
+    };
+    line.verdict = match &outcome.verdict {
+        Verdict::Same => "same",
+        Verdict::NothingToOffload => "nothing to offload",
+        Verdict::Different(difference) => {
+            line.difference = Some(difference);
+            "different"
+        }
+        Verdict::Refused { codes, message } => {
+            line.codes = codes;
+            line.message = Some(message);
+            "refused"
+        }
+        Verdict::BuildError(message) => {
+            line.message = Some(message);
+            "build error"
+        }
+        Verdict::Unusable(message) => {
+            line.message = Some(message);
+            "unusable"
+        }
+        Verdict::TimeOut => "time out",
+        Verdict::Failed(message) => {
+            line.message = Some(message);
+            "failed"
+        }
+    };
+    line
+}
+
+/// A table, then how many programs have each verdict.
+fn as_text(lines: &[Line<'_>]) -> String {
+    let width = lines
+        .iter()
+        .map(|line| line.program.chars().count())
+        .max()
+        .unwrap_or(0);
+    let mut text = String::new();
+    let mut counts: Vec<(&str, usize)> = Vec::new();
+    for line in lines {
+        let seconds =
+            |time: Option<f64>| time.map_or_else(|| "-".to_owned(), |time| format!("{time:.2}"));
+        let times = format!(
+            "{:>8} {:>8}",
+            seconds(line.plain_seconds),
+            seconds(line.lowered_seconds)
+        );
+        text.push_str(&format!(
+            "{:<width$} {times}  {}",
+            line.program, line.verdict
+        ));
+        if !line.codes.is_empty() {
+            text.push_str(&format!(" {}", line.codes.join(" ")));
+        }
+        if let Some(message) = line.message {
+            text.push_str(&format!(": {message}"));
+        }
+        if let Some(Difference {
+            line,
+            expected,
+            found,
+        }) = line.difference
+        {
+            text.push_str(&format!(": line {line}: `{expected}` became `{found}`"));
+        }
+        text.push('\n');
+        match counts
+            .iter_mut()
+            .find(|(verdict, _)| *verdict == line.verdict)
+        {
+            Some((_, count)) => *count += 1,
+            None => counts.push((line.verdict, 1)),
+        }
+    }
+    let counts: Vec<String> = counts
+        .iter()
+        .map(|(verdict, count)| format!("{count} {verdict}"))
+        .collect();
+    text.push_str(&format!(
+        "{} programs: {}\n",
+        lines.len(),
+        counts.join(", ")
+    ));
+    text
+}

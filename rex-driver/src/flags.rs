@@ -272,14 +272,22 @@ pub fn takes_separate_value(flag: &str) -> bool {
 /// Kinds with the flags that are exactly so and the ones that begin so; the first match decides.
 const KINDS: &[(FlagKind, &[&str], &[&str])] = &[
     (FlagKind::Step, &["-c", "-S", "-E", "-fsyntax-only"], &[]),
-    (FlagKind::Dependency, &[], &["-M", "-Wp,-M"]),
+    (
+        FlagKind::Dependency,
+        &["-M", "-MM", "-MD", "-MMD", "-MP", "-MG"],
+        &["-MF", "-MT", "-MQ", "-MJ", "-Wp,-M"],
+    ),
+    (FlagKind::Other, &["-fopenmp-simd"], &[]),
     (
         FlagKind::Offload,
-        &[],
+        &["-nogpulib", "-nogpuinc"],
         &[
-            "-fopenmp-target",
-            "-fopenmp-cuda",
+            "-fopenmp-",
             "-foffload",
+            "-Minfo",
+            "--cuda-",
+            "--libomptarget-",
+            "--offload-",
             "-Xopenmp-target",
             "-mp=",
             "-gpu=",

@@ -245,3 +245,69 @@ fn as_a_compiler_plain_files_go_to_the_host_compiler() {
     check_exit(&folder.rex("cc --version"), 0, "");
     check_exit(&folder.rex("cc -c none.c"), 1, "none.c");
 }
+
+const ON_THE_DEVICE: &str = "
+#include <stdio.h>
+int main(void) {
+  double sum = 0;
+#pragma omp target map(tofrom: sum)
+  for (int i = 1; i < 5; i++) sum += 1.0 / i;
+  printf(\"sum %.12f\\n\", sum);
+}
+";
+
+/// Tells where it runs, so the lowered program says something else.
+const TELLS: &str = "
+#include <omp.h>
+#include <stdio.h>
+int main(void) {
+  int host = 0;
+#pragma omp target map(from: host)
+  host = omp_is_initial_device();
+  printf(\"host %d\\n\", host);
+}
+";
+
+fn offload_runtime_exists() -> bool {
+    let machine = rex_driver::toolchain::Surroundings::of_process();
+    let found = rex_driver::toolchain::find_offload_runtime(&machine, &Default::default()).is_ok();
+    if !found {
+        eprintln!("skipped: no libomptarget");
+    }
+    found
+}
+
+#[test]
+fn verify_tells_same_from_different() {
+    if !host_compiler_exists() || !offload_runtime_exists() {
+        return;
+    }
+    let folder = Folder::with(&[
+        ("plain.c", PLAIN),
+        ("same.c", ON_THE_DEVICE),
+        ("tells.c", TELLS),
+        (
+            "wrong.c",
+            "int main(void) {\n#pragma omp target map(nothing)\n  ;\n}\n",
+        ),
+    ]);
+    let output = folder.rex("verify . --device host --format json");
+    check_exit(&output, 1, "");
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let verdicts: Vec<String> = report["programs"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|line| format!("{} {}", line["program"], line["verdict"]).replace('"', ""))
+        .collect();
+    let expected = [
+        "plain.c nothing to offload",
+        "same.c same",
+        "tells.c different",
+        "wrong.c refused",
+    ];
+    assert_eq!(verdicts, expected.map(|line| format!("./{line}")));
+    assert_eq!(report["programs"][2]["difference"]["expected"], "host 1");
+    assert_eq!(report["programs"][2]["difference"]["found"], "host 0");
+    check_exit(&folder.rex("verify same.c plain.c --device host"), 0, "");
+}

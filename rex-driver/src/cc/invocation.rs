@@ -160,6 +160,8 @@ impl Invocation {
                 .collect();
             self.arch = Some(format!("sm_{digits}"));
             self.device = Device::Nvptx;
+        } else if let Some(folder) = text.strip_prefix("--cuda-path=") {
+            self.options.insert(0, ("cuda".to_owned(), folder.into()));
         } else if text == "-mp=gpu" {
             self.take_offload_model();
         } else if text == "-mp=multicore" {
@@ -380,7 +382,8 @@ mod tests {
     fn what_is_passed_on_has_no_offload_options() {
         assert_eq!(
             passed_on(
-                "-fopenmp=libomp -fopenmp-targets=nvptx64 --rex-device=host -O2 a.c -oprog -march=native"
+                "-fopenmp=libomp -fopenmp-targets=nvptx64 -fopenmp-version=51 --cuda-path=/c \
+                 --rex-device=host -O2 a.c -oprog -march=native"
             ),
             "-fopenmp -O2 a.c -o prog -march=native"
         );

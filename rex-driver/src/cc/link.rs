@@ -42,6 +42,11 @@ pub(super) fn needs_offload(cx: &Cx) -> bool {
 
 /// Compiles the sources of the command line and links them with everything else.
 pub(super) fn program(cx: &Cx) -> Result<Ended, Error> {
+    if cx.flags.contains("-static") {
+        return Err(Error::Usage(
+            "LLVM's offload runtime is a shared library; link without -static".to_owned(),
+        ));
+    }
     let work = WorkFolder::create(cx.option("keep").map(PathBuf::from).as_deref())?;
     let mut parts = Vec::new();
     for (item_idx, item) in cx.invocation.items.iter().enumerate() {

@@ -19,7 +19,7 @@ use crate::toolchain::{
     OffloadRequest, OffloadRuntime, Surroundings, find_device_compiler, find_host_compilers,
     find_offload_runtime, gpu_architecture, has_nvidia_driver,
 };
-use crate::write::{WorkFolder, Writer};
+use crate::write::{Cache, WorkFolder, Writer};
 
 /// What runs the device code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -84,6 +84,7 @@ pub struct ProgramBuild {
     pub plan: Plan,
     units: Vec<Unit>,
     work: WorkFolder,
+    cache: Cache,
 }
 
 /// Lowers the sources among `files` and plans the program.
@@ -166,6 +167,7 @@ fn plan_lowered(
         plan,
         units,
         work,
+        cache: Cache::of(machine),
     })
 }
 
@@ -190,7 +192,7 @@ impl ProgramBuild {
                 writer.write(&path, &artifact.bytes)?;
             }
         }
-        self.plan.execute(messages)
+        self.plan.execute(&self.cache, messages)
     }
 
     /// A shell script that does the same.

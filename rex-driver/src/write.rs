@@ -5,11 +5,13 @@
 //! overwritten.
 
 use std::fs::{self, Permissions};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Write;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use crate::error::Error;
+use crate::toolchain::Surroundings;
 
 /// What happened to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,6 +107,62 @@ impl WorkFolder {
     }
 }
 
+/// Results that depend on nothing of the user's, kept between runs: a folder of files, each with its key.
+///
+/// `REX_CACHE` names the folder, or is `off`; the default is `rex` in the user's cache folder. A cache
+/// that cannot be read or written costs time and nothing else.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Cache {
+    folder: Option<PathBuf>,
+}
+
+impl Cache {
+    /// The cache that the environment names.
+    pub fn of(surroundings: &Surroundings) -> Self {
+        let folder = match surroundings.var("REX_CACHE") {
+            Some(off) if off == "off" => None,
+            Some(folder) => Some(PathBuf::from(folder)),
+            None => {
+                let home = || Some(Path::new(surroundings.var("HOME")?).join(".cache"));
+                let caches = surroundings
+                    .var("XDG_CACHE_HOME")
+                    .map(PathBuf::from)
+                    .or_else(home);
+                caches.map(|caches| caches.join("rex"))
+            }
+        };
+        Self { folder }
+    }
+
+    /// What was stored under a key.
+    pub fn fetch(&self, key: &str) -> Option<Vec<u8>> {
+        let bytes = fs::read(self.place(key)?).ok()?;
+        bytes
+            .strip_prefix(key.as_bytes())?
+            .strip_prefix(b"\0")
+            .map(<[u8]>::to_vec)
+    }
+
+    /// Stores bytes under a key.
+    pub fn store(&self, key: &str, bytes: &[u8]) {
+        if let Some(place) = self.place(key) {
+            let entry = [key.as_bytes(), b"\0", bytes].concat();
+            // The next run does the work again.
+            let _ = Writer::default().write(&place, &entry);
+        }
+    }
+
+    fn place(&self, key: &str) -> Option<PathBuf> {
+        let mut hasher = DefaultHasher::new();
+        key.hash(&mut hasher);
+        Some(
+            self.folder
+                .as_ref()?
+                .join(format!("{:016x}", hasher.finish())),
+        )
+    }
+}
+
 fn identity(path: &Path) -> Option<(u64, u64)> {
     fs::metadata(path).ok().map(|meta| (meta.dev(), meta.ino()))
 }
@@ -153,6 +211,21 @@ mod tests {
             Err(Error::Io { .. })
         ));
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_cache_gives_back_what_its_key_stored() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache {
+            folder: Some(folder.path().join("new")),
+        };
+        assert_eq!(cache.fetch("key"), None);
+        cache.store("key", b"value");
+        assert_eq!(cache.fetch("key").as_deref(), Some(b"value".as_slice()));
+        assert_eq!(cache.fetch("other"), None);
+        let off = Cache::default();
+        off.store("key", b"value");
+        assert_eq!(off.fetch("key"), None);
     }
 
     #[test]

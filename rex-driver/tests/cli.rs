@@ -34,6 +34,7 @@ impl Folder {
         Command::new(env!("CARGO_BIN_EXE_rex-driver"))
             .args(words)
             .current_dir(self.path())
+            .env("REX_CACHE", concat!(env!("CARGO_TARGET_TMPDIR"), "/cache"))
             .stdin(Stdio::null())
             .output()
             .unwrap()

@@ -86,6 +86,7 @@ impl Project {
             .args(&words[1..])
             .current_dir(self.0.path())
             .env("REX_DEVICE", "host")
+            .env("REX_CACHE", concat!(env!("CARGO_TARGET_TMPDIR"), "/cache"))
             .env("OMP_TARGET_OFFLOAD", "MANDATORY")
             .stdin(Stdio::null())
             .output()

@@ -2,14 +2,16 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
+use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command as Process, Stdio};
+use std::process::{Command as Process, Output, Stdio};
 
 use rayon::prelude::*;
 
 use crate::error::Error;
 use crate::toolchain::HostCompiler;
+use crate::write::{Cache, Writer};
 
 /// One command of a build.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,6 +20,17 @@ pub struct Command {
     pub program: PathBuf,
     /// Its arguments.
     pub args: Vec<OsString>,
+    /// Its output, if that is worth keeping between builds.
+    pub kept: Option<KeptOutput>,
+}
+
+/// An output that depends on nothing but its key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeptOutput {
+    /// The file.
+    pub file: PathBuf,
+    /// Everything that its bytes depend on.
+    pub key: String,
 }
 
 impl Command {
@@ -26,6 +39,7 @@ impl Command {
         Self {
             program: program.into(),
             args: Vec::new(),
+            kept: None,
         }
     }
 
@@ -34,6 +48,7 @@ impl Command {
         Self {
             program: compiler.program.clone(),
             args: compiler.leading.clone(),
+            kept: None,
         }
     }
 
@@ -50,8 +65,36 @@ impl Command {
         self
     }
 
-    /// Runs the command, giving its output back so that parallel commands do not mix theirs.
-    fn output(&self) -> Result<std::process::Output, Error> {
+    /// Lets the output be kept between builds under a key that tells everything it depends on.
+    pub fn keep_output(mut self, file: &Path, key: String) -> Self {
+        self.kept = Some(KeptOutput {
+            file: file.to_owned(),
+            key,
+        });
+        self
+    }
+
+    /// Runs the command, giving back what it prints so that parallel commands do not mix theirs.
+    ///
+    /// `None` means that the output was there already.
+    fn run(&self, cache: &Cache) -> Result<Option<Output>, Error> {
+        let Some(kept) = &self.kept else {
+            return self.start().map(Some);
+        };
+        if let Some(bytes) = cache.fetch(&kept.key) {
+            Writer::default().write(&kept.file, &bytes)?;
+            return Ok(None);
+        }
+        let output = self.start()?;
+        if output.status.success()
+            && let Ok(bytes) = fs::read(&kept.file)
+        {
+            cache.store(&kept.key, &bytes);
+        }
+        Ok(Some(output))
+    }
+
+    fn start(&self) -> Result<Output, Error> {
         Process::new(&self.program)
             .args(&self.args)
             .stdin(Stdio::null())
@@ -93,12 +136,12 @@ impl Plan {
     ///
     /// # Errors
     /// [`Error::Start`] if a tool cannot be started, [`Error::Command`] if one reports failure.
-    pub fn execute(&self, messages: &mut dyn Write) -> Result<(), Error> {
+    pub fn execute(&self, cache: &Cache, messages: &mut dyn Write) -> Result<(), Error> {
         for stage in &self.stages {
-            let outputs: Vec<_> = stage.par_iter().map(Command::output).collect();
+            let outputs: Vec<_> = stage.par_iter().map(|command| command.run(cache)).collect();
             let mut failure = None;
             for (command, output) in stage.iter().zip(outputs) {
-                let output = output?;
+                let Some(output) = output? else { continue };
                 for text in [&output.stdout, &output.stderr] {
                     // A closed stream must not stop the build.
                     let _ = messages.write_all(text);
@@ -160,7 +203,7 @@ mod tests {
             ],
         };
         let mut messages = Vec::new();
-        let error = plan.execute(&mut messages).unwrap_err();
+        let error = plan.execute(&Cache::default(), &mut messages).unwrap_err();
         assert!(matches!(error, Error::Command { .. }), "{error}");
         assert_eq!(String::from_utf8(messages).unwrap(), "one\ntwo\n");
         assert!(!marker.exists());

@@ -272,23 +272,33 @@ pub fn registration(
     image: Option<ImageSource<'_>>,
 ) -> Registration {
     let is_for_both = |flag: &Flag| matches!(flag.kind, FlagKind::Everywhere | FlagKind::Machine);
-    let flags = flags.words_where(is_for_both).into_iter();
-    let image = image.map(|image| match image {
-        ImageSource::Embedded(file) => string_define("REX_EMBED_IMAGE", file.as_os_str()),
-        ImageSource::Searched(name) => string_define("REX_IMAGE_NAME", name),
-    });
+    let mut words: Vec<OsString> = vec!["-O1".into(), "-fPIC".into(), abi_define(abi).into()];
+    words.extend(flags.words_where(is_for_both));
+    words.retain(|word| word != "-shared" && word != "-static");
+    let mut image_folder = Path::new(".");
+    match image {
+        None => {}
+        Some(ImageSource::Searched(name)) => words.push(string_define("REX_IMAGE_NAME", name)),
+        Some(ImageSource::Embedded(file)) => {
+            // Only the name, so that the assembly is the same for every program.
+            image_folder = folder_of(file);
+            let name = file.file_name().unwrap_or_default();
+            words.push(string_define("REX_EMBED_IMAGE", name));
+        }
+    }
     let assembly = helpers.join("register_cubin.s");
     let object = helpers.join("register_cubin.o");
+    let key = registration_key(cxx, &words);
     let compile = Command::of_compiler(cxx)
-        .args(["-O1", "-fPIC"])
-        .args(flags.filter(|word| word != "-shared" && word != "-static"))
-        .arg(abi_define(abi))
-        .args(image)
+        .args(words)
         .arg("-S")
         .arg(helpers.join("register_cubin.cpp"))
         .arg("-o")
-        .arg(&assembly);
+        .arg(&assembly)
+        .keep_output(&assembly, key);
     let assemble = Command::of_compiler(cxx)
+        .args(["-Xassembler", "-I", "-Xassembler"])
+        .arg(image_folder)
         .arg("-c")
         .arg(&assembly)
         .arg("-o")
@@ -298,6 +308,18 @@ pub fn registration(
         assemble,
         object,
     }
+}
+
+/// Everything the assembly of the registration code depends on: the compiler, its words, the sources.
+fn registration_key(cxx: &HostCompiler, words: &[OsString]) -> String {
+    let compiler = Command::of_compiler(cxx).args(words);
+    let mut key = format!("{}\n{compiler}\n", cxx.version);
+    for (name, text) in rex_emit::helper_files() {
+        if matches!(*name, "register_cubin.cpp" | "rex_kmp.h") {
+            key.push_str(text);
+        }
+    }
+    key
 }
 
 fn link(request: &BuildRequest<'_>, objects: &[PathBuf]) -> Command {
@@ -313,8 +335,8 @@ fn link(request: &BuildRequest<'_>, objects: &[PathBuf]) -> Command {
         .args(request.link_inputs)
         .args(request.flags.for_link());
     let command = match request.runtime {
-        None if request.flags.openmp() => command.arg("-fopenmp"),
-        None => command,
+        None if request.flags.openmp() => command.args(["-fopenmp", "-lm"]),
+        None => command.arg("-lm"),
         Some(runtime) => link_runtime(command, runtime),
     };
     command.arg("-o").arg(request.output)

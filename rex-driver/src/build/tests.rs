@@ -91,9 +91,9 @@ fn a_program_for_the_host_device() {
         expect![[r#"
             gcc -DREX_LLVM_ABI=19 -iquote src -I work -ffile-prefix-map=work/rose_axpy.c=src/axpy.c -O3 -Iinc -DN=4 -Wall -fopenmp -foffload=disable -c work/rose_axpy.c -o work/axpy.o
             g++ -x c++ -std=gnu++17 -fPIC -DREX_DEVICE_HOST -fno-gnu-unique '-DREX_DEVICE_SOURCE="rex_lib_axpy.cu"' -DREX_LLVM_ABI=19 -iquote src -I work -O3 -Iinc -DN=4 -shared -Wl,-Bsymbolic -Wl,-z,defs work/rex_nvidia.cu -x none -lm -lpthread -o work/rex_lib_nvidia.image.so
-            g++ -O1 -fPIC -DREX_LLVM_ABI=19 '-DREX_EMBED_IMAGE="work/rex_lib_nvidia.image.so"' -S work/register_cubin.cpp -o work/register_cubin.s
+            g++ -O1 -fPIC -DREX_LLVM_ABI=19 '-DREX_EMBED_IMAGE="rex_lib_nvidia.image.so"' -S work/register_cubin.cpp -o work/register_cubin.s
             --
-            g++ -c work/register_cubin.s -o work/register_cubin.o
+            g++ -Xassembler -I -Xassembler work -c work/register_cubin.s -o work/register_cubin.o
             --
             g++ work/axpy.o work/register_cubin.o -lrt -Wl,-rpath,/llvm/lib -Wl,--no-as-needed /llvm/lib/libomptarget.so /llvm/lib/libomp.so -lm -lpthread -ldl -o bin/prog
         "#]],
@@ -120,7 +120,7 @@ fn c_and_cxx_for_a_gpu_with_nvcc() {
             --
             nvcc -arch=sm_90 -ccbin=g++ -dlink -cubin work/rex_lib_main.device.o work/rex_lib_kernel.device.o -o bin/prog.cubin
             --
-            g++ -c work/register_cubin.s -o work/register_cubin.o
+            g++ -Xassembler -I -Xassembler . -c work/register_cubin.s -o work/register_cubin.o
             --
             g++ work/main.o work/kernel.o work/register_cubin.o -Wl,-rpath,/llvm/lib -Wl,--no-as-needed /llvm/lib/libomptarget.so /llvm/lib/libomp.so -lm -lpthread -ldl -o bin/prog
         "#]],
@@ -156,11 +156,11 @@ fn a_gpu_with_clang_and_ptxas() {
         expect![[r#"
             gcc -DREX_LLVM_ABI=19 -iquote . -I work -ffile-prefix-map=work/rose_axpy.c=axpy.c -fopenmp -foffload=disable -c work/rose_axpy.c -o work/axpy.o
             clang-19 -x cuda --cuda-device-only --cuda-gpu-arch=sm_80 -nocudainc -nocudalib -std=gnu++17 -O3 '-DREX_DEVICE_SOURCE="rex_lib_axpy.cu"' -DREX_LLVM_ABI=19 -iquote . -I work -S work/rex_nvidia.cu -o work/rex_lib_nvidia.ptx
-            g++ -O1 -fPIC -DREX_LLVM_ABI=19 '-DREX_EMBED_IMAGE="work/rex_lib_nvidia.cubin"' -S work/register_cubin.cpp -o work/register_cubin.s
+            g++ -O1 -fPIC -DREX_LLVM_ABI=19 '-DREX_EMBED_IMAGE="rex_lib_nvidia.cubin"' -S work/register_cubin.cpp -o work/register_cubin.s
             --
             /cuda/bin/ptxas -arch=sm_80 -O3 work/rex_lib_nvidia.ptx -o work/rex_lib_nvidia.cubin
             --
-            g++ -c work/register_cubin.s -o work/register_cubin.o
+            g++ -Xassembler -I -Xassembler work -c work/register_cubin.s -o work/register_cubin.o
             --
             g++ work/axpy.o work/register_cubin.o -Wl,-rpath,/llvm/lib -Wl,--no-as-needed /llvm/lib/libomptarget.so /llvm/lib/libomp.so -lm -lpthread -ldl -o bin/prog
         "#]],
@@ -179,10 +179,10 @@ fn files_with_nothing_to_offload_are_compiled_as_they_are() {
     check_plan(
         &case,
         expect![[r#"
-        gcc -fopenmp -foffload=disable -c a/util.c -o work/util.o
-        gcc -fopenmp -foffload=disable -c b/util.c -o work/util-1.o
-        --
-        gcc work/util.o work/util-1.o -fopenmp -o bin/prog
-    "#]],
+            gcc -fopenmp -foffload=disable -c a/util.c -o work/util.o
+            gcc -fopenmp -foffload=disable -c b/util.c -o work/util-1.o
+            --
+            gcc work/util.o work/util-1.o -fopenmp -lm -o bin/prog
+        "#]],
     );
 }

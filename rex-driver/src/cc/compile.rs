@@ -79,11 +79,14 @@ fn plain(
     let flags = host_words(cx, language, &|_| true)
         .into_iter()
         .chain(dependencies);
-    run_all([host_command(cx, language, step)
-        .args(flags)
-        .arg(path)
-        .arg("-o")
-        .arg(output)])?;
+    run_all(
+        cx,
+        [host_command(cx, language, step)
+            .args(flags)
+            .arg(path)
+            .arg("-o")
+            .arg(output)],
+    )?;
     Ok(Ended::Made)
 }
 
@@ -129,7 +132,7 @@ fn with_device_code(cx: &Cx, lowered: &Lowered, step: Step, output: &Path) -> Re
             original: &lowered.path,
             file: &file,
         };
-        run_all([build.object(unit, &object)])?;
+        run_all(cx, [build.object(unit, &object)])?;
         let code = std::fs::read(&object).map_err(Error::io("read", &object))?;
         let (form, arch) = form_of(&target);
         let record = Record {
@@ -153,7 +156,7 @@ fn with_device_code(cx: &Cx, lowered: &Lowered, step: Step, output: &Path) -> Re
         .arg(&host)
         .arg("-o")
         .arg(output);
-    run_all([command])?;
+    run_all(cx, [command])?;
     Ok(Ended::Made)
 }
 

@@ -61,7 +61,7 @@ pub(super) fn program(cx: &Cx) -> Result<Ended, Error> {
             Item::Input(path) if is_assembly(path) => {
                 let object = work.path().join(format!("{item_idx}.o"));
                 let assemble = Command::of_compiler(cx.compiler()).arg("-c").arg(path);
-                run_all([assemble.arg("-o").arg(&object)])?;
+                run_all(cx, [assemble.arg("-o").arg(&object)])?;
                 parts.push(Part::File(object));
             }
             Item::Input(path) => parts.push(Part::File(path.clone())),
@@ -87,7 +87,10 @@ pub(super) fn program(cx: &Cx) -> Result<Ended, Error> {
         objects.push(image.registration.object.clone());
     }
     let link = link_command(cx, &parts, &objects);
-    run_all([link_runtime(link, &image.runtime).arg("-o").arg(&output)])?;
+    run_all(
+        cx,
+        [link_runtime(link, &image.runtime).arg("-o").arg(&output)],
+    )?;
     if !records.is_empty() {
         drop_section(cx, &output)?;
     }
@@ -191,7 +194,7 @@ impl<'a> ImageBuild<'a> {
         let trial = self.work.join("trial");
         let objects = std::slice::from_ref(&self.registration.object);
         let link = link_runtime(link_command(self.cx, parts, objects), &self.runtime);
-        run_all([link.arg("-o").arg(&trial)])?;
+        run_all(self.cx, [link.arg("-o").arg(&trial)])?;
         let file = fs::read(&trial).map_err(Error::io("read", &trial))?;
         read_records(section_of(&file).unwrap_or_default())
     }
@@ -212,7 +215,7 @@ impl<'a> ImageBuild<'a> {
             abi,
             helpers: self.work,
         };
-        run_all(build.link(&objects, &self.image))?;
+        run_all(self.cx, build.link(&objects, &self.image))?;
         self.register()
     }
 
@@ -221,10 +224,10 @@ impl<'a> ImageBuild<'a> {
             for (name, text) in rex_emit::helper_files() {
                 Writer::default().write(&self.work.join(name), text.as_bytes())?;
             }
-            run_all([self.registration.compile.clone()])?;
+            run_all(self.cx, [self.registration.compile.clone()])?;
             self.is_compiled = true;
         }
-        run_all([self.registration.assemble.clone()])
+        run_all(self.cx, [self.registration.assemble.clone()])
     }
 }
 
@@ -288,9 +291,12 @@ fn drop_section(cx: &Cx, output: &Path) -> Result<(), Error> {
     let objcopy = objcopy.or_else(|| cx.surroundings.program("llvm-objcopy".as_ref()));
     match objcopy {
         None => Ok(()),
-        Some(objcopy) => run_all([Command::new(objcopy)
-            .arg(format!("--remove-section={}", SECTION))
-            .arg(output)]),
+        Some(objcopy) => run_all(
+            cx,
+            [Command::new(objcopy)
+                .arg(format!("--remove-section={}", SECTION))
+                .arg(output)],
+        ),
     }
 }
 

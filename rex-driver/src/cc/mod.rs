@@ -26,6 +26,7 @@ use crate::toolchain::{
     find_device_compiler, find_host_compilers, find_offload_runtime, gpu_architecture,
     has_nvidia_driver,
 };
+use crate::write::Cache;
 use bundle::Form;
 use invocation::{Device, Invocation, Item, Step};
 
@@ -190,7 +191,8 @@ fn form_of(device: &DeviceTarget) -> (Form, &str) {
 }
 
 /// Runs commands one after the other, showing what they print.
-fn run_all(commands: impl IntoIterator<Item = Command>) -> Result<(), Error> {
+fn run_all(cx: &Cx, commands: impl IntoIterator<Item = Command>) -> Result<(), Error> {
     let stages = commands.into_iter().map(|command| vec![command]).collect();
-    crate::build::Plan { stages }.execute(&mut std::io::stderr().lock())
+    let cache = Cache::of(&cx.surroundings);
+    crate::build::Plan { stages }.execute(&cache, &mut std::io::stderr().lock())
 }

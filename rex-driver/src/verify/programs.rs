@@ -76,7 +76,7 @@ fn entries(folder: &Path) -> Result<(Vec<PathBuf>, Vec<PathBuf>), Error> {
 }
 
 fn has_main(path: &Path) -> bool {
-    fs::read(path).is_ok_and(|bytes| defines_main(bytes))
+    fs::read(path).is_ok_and(defines_main)
 }
 
 /// Whether a text has `main(` where a function's name stands.

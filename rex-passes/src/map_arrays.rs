@@ -800,9 +800,8 @@ impl<'p> Builder<'p> {
                 .kind,
             TypeKind::Pointer(_)
         );
-        let address = if item.kind == MapKind::UseDevicePtr && is_pointer {
-            object
-        } else if item.kind == MapKind::UseDeviceAddr && is_pointer && !item.steps.is_empty() {
+        let names_pointee = item.kind == MapKind::UseDevicePtr || !item.steps.is_empty();
+        let address = if is_pointer && names_pointee {
             object
         } else {
             self.storage_address(object, item.root_ty)

@@ -516,7 +516,7 @@ impl<'u> Builder<'u> {
         uses: &mut Uses,
     ) {
         if let Some(symbol) = self.scopes.resolve(&self.symbols, tag, at) {
-            self.use_local_declaration(symbol, at, statement, construct, uses, 0);
+            self.use_local_declaration(symbol, statement, construct, uses);
         }
     }
 
@@ -598,13 +598,14 @@ impl<'u> Builder<'u> {
                 if self.is_constant(symbol)
                     && !uses.objects.contains_key(&CapturedObject::Variable(symbol)) =>
             {
-                self.use_local_declaration(symbol, name.at, statement, construct, uses, depth);
+                self.use_local_declaration(symbol, statement, construct, uses);
             }
             SymbolKind::Enumerator | SymbolKind::Type => {
-                self.use_local_declaration(symbol, name.at, statement, construct, uses, depth);
+                self.use_local_declaration(symbol, statement, construct, uses);
             }
             kind if kind.is_variable() => {
-                if !self.is_private_inside(symbol, name.at, construct) {
+                let is_private = self.is_private_inside(symbol, name.at, construct);
+                if !is_private {
                     let seen = Use {
                         at: name.at,
                         written: name.written,
@@ -621,11 +622,9 @@ impl<'u> Builder<'u> {
     fn use_local_declaration(
         &mut self,
         symbol: SymbolId,
-        _at: TextRange,
         statement: TextRange,
         construct: ConstructId,
         uses: &mut Uses,
-        depth: u32,
     ) {
         let Some(declaration) = self.symbols[symbol].declaration else {
             return;
@@ -652,7 +651,7 @@ impl<'u> Builder<'u> {
                     SymbolKind::Type | SymbolKind::Enumerator | SymbolKind::Local
                 )
             {
-                self.use_local_declaration(inner, at, statement, construct, uses, depth + 1);
+                self.use_local_declaration(inner, statement, construct, uses);
             }
         }
         let text = super::types::squeeze(self.text(declaration));
@@ -666,14 +665,7 @@ impl<'u> Builder<'u> {
                 if let Some(inner) = self.scopes.resolve(&self.symbols, &full, declaration)
                     && inner != symbol
                 {
-                    self.use_local_declaration(
-                        inner,
-                        declaration,
-                        statement,
-                        construct,
-                        uses,
-                        depth + 1,
-                    );
+                    self.use_local_declaration(inner, statement, construct, uses);
                 }
             }
         }
@@ -955,7 +947,6 @@ impl<'u> Builder<'u> {
         }
         let ids: Vec<FunctionId> = self.functions.iter().map(|(id, _)| id).collect();
         for id in ids {
-            let body = self.functions[id].range;
             let node = unit.tree.root().smallest_at(self.functions[id].body);
             let mut calls = Vec::new();
             let mut globals: IndexSet<SymbolId> = IndexSet::new();
@@ -974,7 +965,6 @@ impl<'u> Builder<'u> {
                     name.text(),
                     name.range(),
                     is_callee(name),
-                    body,
                     &mut calls,
                     &mut globals,
                     0,
@@ -985,23 +975,18 @@ impl<'u> Builder<'u> {
         }
     }
 
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "one recursive step over a macro's names; a struct would only rename them"
-    )]
     fn function_name_use(
         &self,
         text: &str,
         at: TextRange,
         called: bool,
-        body: TextRange,
         calls: &mut Vec<Call>,
         globals: &mut IndexSet<SymbolId>,
         depth: u32,
     ) {
         if depth == 0 && self.unit.macros.lookup_at(text, at.start()).is_some() {
             for inner in self.unit.macros.names_used_by(text, at.start()) {
-                self.function_name_use(&inner, at, true, body, calls, globals, 1);
+                self.function_name_use(&inner, at, true, calls, globals, 1);
             }
         }
         match self.scopes.resolve(&self.symbols, text, at) {

@@ -5,6 +5,8 @@
 use smol_str::{SmolStr, format_smolstr};
 
 use crate::kernel::KernelNames;
+use crate::program::Program;
+use crate::symbol::SymbolId;
 
 /// The suffix of the parameter or temporary that carries a variable's value or address.
 pub const ARGUMENT_SUFFIX: &str = "__arg";
@@ -38,9 +40,18 @@ pub fn argument(variable: &str) -> SmolStr {
     format_smolstr!("{variable}{ARGUMENT_SUFFIX}")
 }
 
-/// The device symbol of an internal-linkage variable: unique per file, so that images of several files link.
-pub fn internal_variable(file: &str, variable: &str) -> SmolStr {
-    format_smolstr!("{variable}__{:08x}", file_hash(file))
+/// The device symbol of a variable: its own name, made unique per file for internal linkage, so that the device code of several files links.
+pub fn device_variable(program: &Program, symbol: SymbolId) -> SmolStr {
+    let found = &program.symbols[symbol];
+    let is_static = found.declaration.is_some_and(|declaration| {
+        program.text(declaration).split_whitespace().take(4).any(|word| word == "static")
+    });
+    if is_static {
+        let file = program.sources.file(program.unit.file).name();
+        format_smolstr!("{}__{:08x}", found.name, file_hash(file))
+    } else {
+        found.name.clone()
+    }
 }
 
 /// Keeps what an identifier may contain.

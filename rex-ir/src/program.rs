@@ -2,9 +2,10 @@
 
 use indexmap::IndexMap;
 use la_arena::Arena;
-use rex_syntax::TextRange;
+use rex_syntax::macros::MacroDef;
 use rex_syntax::source::{FileRange, Language, SourceMap};
 use rex_syntax::unit::Unit;
+use rex_syntax::{TextRange, TextSize};
 use smol_str::SmolStr;
 
 use crate::entry::Entry;
@@ -137,6 +138,20 @@ impl Program {
     pub fn written_line(&self, range: TextRange) -> u32 {
         let written = self.sources.to_written(self.at(range));
         self.sources.file(written.file).line(written.range.start())
+    }
+
+    /// The macro a name is at a place of the unit.
+    pub fn macro_at(&self, name: &str, at: TextRange) -> Option<&MacroDef> {
+        self.unit.macros.lookup_at(name, self.written(at))
+    }
+
+    /// Every name that a macro's expansion may mention.
+    pub fn macro_names(&self, name: &str, at: TextRange) -> Vec<SmolStr> {
+        self.unit.macros.names_used_by(name, self.written(at))
+    }
+
+    fn written(&self, at: TextRange) -> TextSize {
+        self.sources.to_written(self.at(at)).range.start()
     }
 
     /// The name of a symbol.

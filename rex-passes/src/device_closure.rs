@@ -190,10 +190,7 @@ fn follow(program: &Program, call: &Call, closure: &mut Closure, missing: &mut V
         .any(|(_, record)| record.name == call.name || record.method(&call.name).is_some());
     if is_method
         || call.callee == Callee::Member
-        || program
-            .unit
-            .macros
-            .lookup_at(&call.name, call.at.start())
+        || program.macro_at(&call.name, call.at)
             .is_some()
     {
         return;

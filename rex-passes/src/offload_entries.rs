@@ -8,7 +8,6 @@ use rex_ir::item::DeviceStorage;
 use rex_ir::namer;
 use rex_ir::program::Program;
 use rex_ir::symbol::SymbolId;
-use smol_str::SmolStr;
 
 use crate::pass::{Outcome, Pass, PassCx, PassInfo};
 
@@ -43,7 +42,7 @@ impl Pass for OffloadEntries {
             if *storage == DeviceStorage::Constant || is_external(program, *symbol) {
                 continue;
             }
-            let device_name = device_name(program, *symbol);
+            let device_name = namer::device_variable(program, *symbol);
             entries.push(Entry {
                 name: namer::variable_entry_name(&device_name),
                 kind: EntryKind::Variable {
@@ -65,9 +64,4 @@ pub fn is_external(program: &Program, symbol: SymbolId) -> bool {
         && found.declaration.is_some_and(|declaration| {
             program.text(declaration).split_whitespace().next() == Some("extern")
         })
-}
-
-/// The device symbol of a variable: its own name, made unique per file for internal linkage.
-pub fn device_name(program: &Program, symbol: SymbolId) -> SmolStr {
-    program.name(symbol).clone()
 }

@@ -5,16 +5,18 @@
 mod body;
 mod kernel;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rex_ir::item::{DeviceStorage, Function, FunctionId, Item, ItemKind};
+use rex_ir::namer;
 use rex_ir::program::{Program, ReductionInitializer};
 use rex_ir::region::SharingAttribute;
 use rex_ir::symbol::SymbolId;
-use rex_syntax::TextRange;
 use rex_syntax::edit::{EditConflict, EditSet};
 use rex_syntax::lex;
 use rex_syntax::source::Language;
+use rex_syntax::{TextRange, TextSize};
+use smol_str::SmolStr;
 
 use body::BodyPrinter;
 
@@ -221,6 +223,14 @@ impl Device<'_> {
             DeviceStorage::Constant if is_scalar => self.line(&text),
             DeviceStorage::Constant => self.line(&format!("__device__ {text}")),
             DeviceStorage::Enter | DeviceStorage::Link => {
+                // Internal linkage: the device symbol must be found by its name and be the file's own.
+                for symbol in symbols {
+                    let name = self.program.name(*symbol);
+                    let device_name = namer::device_variable(self.program, *symbol);
+                    if device_name != *name {
+                        self.line(&format!("#define {name} {device_name}"));
+                    }
+                }
                 let text = without_word(&text, "static");
                 match text.strip_prefix("extern ") {
                     Some(rest) => self.line(&format!("extern __device__ {rest}")),
@@ -305,14 +315,88 @@ impl Device<'_> {
     fn kernels(&mut self) -> Result<(), EditConflict> {
         self.out.push('\n');
         self.line("extern \"C\" {");
+        let mut macros = MacroState::new(self.program);
         for (_, kernel) in self.program.kernels.iter() {
             let text = kernel::print(self.program, kernel);
             self.out.push('\n');
+            for line in macros.definitions_for(kernel) {
+                self.line(&line);
+            }
             self.line(&text);
         }
         self.out.push('\n');
         self.line("}");
         Ok(())
+    }
+}
+
+/// Which definition each macro has at the current place of the device file.
+///
+/// Kernels stand behind all macros of the file. One that the file defines anew or undefines after a region is given back its meaning before the region's kernel.
+struct MacroState<'p> {
+    program: &'p Program,
+    current: BTreeMap<SmolStr, Option<String>>,
+}
+
+impl<'p> MacroState<'p> {
+    fn new(program: &'p Program) -> MacroState<'p> {
+        MacroState { program, current: BTreeMap::new() }
+    }
+
+    fn definition(&self, name: &str, at: TextRange) -> Option<String> {
+        let definition = self.program.macro_at(name, at)?;
+        let parameters = definition.parameters.as_ref().map_or(String::new(), |parameters| {
+            let mut words: Vec<&str> = parameters.iter().map(SmolStr::as_str).collect();
+            if definition.variadic && words.last() == Some(&"__VA_ARGS__") {
+                words.pop();
+                words.push("...");
+            }
+            format!("({})", words.join(", "))
+        });
+        Some(format!("#define {name}{parameters} {}", definition.body))
+    }
+
+    fn definitions_for(&mut self, kernel: &rex_ir::kernel::Kernel) -> Vec<String> {
+        let program = self.program;
+        let region = &program.regions[kernel.region];
+        let range = program.constructs[region.construct].range;
+        let end = TextRange::empty(TextSize::of(program.source()));
+        let mut names: Vec<SmolStr> = Vec::new();
+        for place in std::iter::once(range).chain(region.local_declarations.iter().copied()) {
+            for at in lex::identifiers(program.source(), place) {
+                let name = program.text(at);
+                if names.iter().any(|known| known == name) {
+                    continue;
+                }
+                names.push(name.into());
+            }
+        }
+        // Macros in the bodies of macros.
+        let mut next = 0;
+        while let Some(definition) = names.get(next).map(|name| program.macro_at(name, range)) {
+            next += 1;
+            let Some(definition) = definition else { continue };
+            let body = definition.body.as_str();
+            for at in lex::identifiers(body, TextRange::up_to(TextSize::of(body))) {
+                if !names.iter().any(|known| *known == body[at]) {
+                    names.push(body[at].into());
+                }
+            }
+        }
+        let mut lines = Vec::new();
+        for name in names {
+            let wanted = self.definition(&name, range);
+            let known = self.current.get(&name).cloned().unwrap_or_else(|| self.definition(&name, end));
+            if wanted == known {
+                continue;
+            }
+            if known.is_some() {
+                lines.push(format!("#undef {name}"));
+            }
+            lines.extend(wanted.clone());
+            self.current.insert(name, wanted);
+        }
+        lines
     }
 }
 

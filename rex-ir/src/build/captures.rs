@@ -532,13 +532,10 @@ impl<'u> Builder<'u> {
             return;
         }
         if depth == 0
-            && self
-                .unit
-                .macros
-                .lookup_at(name.text, name.at.start())
+            && self.macro_at(name.text, name.at)
                 .is_some()
         {
-            for inner in self.unit.macros.names_used_by(name.text, name.at.start()) {
+            for inner in self.macro_names(name.text, name.at) {
                 let inner = Name {
                     text: &inner,
                     at: name.at,
@@ -984,8 +981,8 @@ impl<'u> Builder<'u> {
         globals: &mut IndexSet<SymbolId>,
         depth: u32,
     ) {
-        if depth == 0 && self.unit.macros.lookup_at(text, at.start()).is_some() {
-            for inner in self.unit.macros.names_used_by(text, at.start()) {
+        if depth == 0 && self.macro_at(text, at).is_some() {
+            for inner in self.macro_names(text, at) {
                 self.function_name_use(&inner, at, true, calls, globals, 1);
             }
         }

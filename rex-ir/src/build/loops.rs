@@ -234,7 +234,7 @@ impl<'u> Builder<'u> {
         if let Ok(value) = text.trim_end_matches(['u', 'U', 'l', 'L']).parse() {
             return Some(value);
         }
-        if let Some(definition) = self.unit.macros.lookup_at(text, at.start())
+        if let Some(definition) = self.macro_at(text, at)
             && definition.parameters.is_none()
         {
             return self.constant_text(&definition.body, at, depth + 1);

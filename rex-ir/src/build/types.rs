@@ -656,13 +656,10 @@ impl Builder<'_> {
                 None => {
                     text == "sizeof"
                         || is_keyword(text)
-                        || self.unit.macros.lookup_at(text, range.start()).is_some_and(
+                        || self.macro_at(text, range).is_some_and(
                             |definition| {
                                 definition.parameters.is_none()
-                                    && self
-                                        .unit
-                                        .macros
-                                        .names_used_by(text, range.start())
+                                    && self.macro_names(text, range)
                                         .iter()
                                         .all(|inner| {
                                             self.scopes

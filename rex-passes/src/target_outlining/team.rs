@@ -228,11 +228,8 @@ impl<'p> Team<'_, 'p> {
             ) {
                 return true;
             }
-            if program.unit.macros.lookup_at(name, at.start()).is_some() {
-                return program
-                    .unit
-                    .macros
-                    .names_used_by(name, at.start())
+            if program.macro_at(name, at).is_some() {
+                return program.macro_names(name, at)
                     .iter()
                     .all(|inner| {
                         program
@@ -332,10 +329,7 @@ impl<'p> Team<'_, 'p> {
                         .scopes
                         .resolve(&program.symbols, program.text(at), at)
                         .is_some_and(|other| other != symbol && self.is_uniform_name(other))
-                    || program
-                        .unit
-                        .macros
-                        .lookup_at(program.text(at), at.start())
+                    || program.macro_at(program.text(at), at)
                         .is_some()
             }) && !program.text(range).contains('[')
                 && !program.text(range).contains("->")

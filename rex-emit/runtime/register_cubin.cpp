@@ -21,6 +21,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <list>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <unordered_map>
@@ -83,15 +84,16 @@ int llvm_target_teams(Ident *, int64_t device, void *key, int32_t count, void **
                       int32_t threads) __asm__("__tgt_target_teams_mapper");
 #endif
 
+// rex_kmp.h refers to it from every lowered file.
+REX_HIDDEN extern const char REX_ABI_SYMBOL = 0;
+
 // Made by the linker around the entries of rex_kmp.h; both null in a program without entries.
 extern __tgt_offload_entry __start_omp_offloading_entries[] __attribute__((weak, visibility("hidden")));
 extern __tgt_offload_entry __stop_omp_offloading_entries[] __attribute__((weak, visibility("hidden")));
 }
 
 #ifdef REX_EMBED_IMAGE
-// Some versions of the runtime reject an image that starts at an odd address.
 __asm__(".pushsection .rodata.rex_image, \"a\", @progbits\n"
-        ".balign 16\n"
         ".hidden rex_embedded_image_begin\n.globl rex_embedded_image_begin\nrex_embedded_image_begin:\n"
         ".incbin " REX_TEXT(REX_EMBED_IMAGE) "\n"
         ".hidden rex_embedded_image_end\n.globl rex_embedded_image_end\nrex_embedded_image_end:\n"
@@ -123,6 +125,9 @@ void say(const std::string &line) { std::fprintf(stderr, "rex: %s\n", line.c_str
 class Problems {
 public:
   void add(const std::string &problem) { text_ += (text_.empty() ? "" : "; ") + problem; }
+  void add(const Problems &others) {
+    if (!others.none()) add(others.text_);
+  }
   bool none() const { return text_.empty(); }
   const std::string &text() const { return text_; }
 
@@ -152,8 +157,14 @@ private:
 
 // ---- The runtime that is loaded -------------------------------------------------------------------------
 
-template <typename Function> Function *loaded_function(const char *name) {
-  return reinterpret_cast<Function *>(dlsym(RTLD_DEFAULT, name));
+/// A function of libomptarget itself: another OpenMP runtime in the process may have one of the same name.
+template <typename Function> Function *runtime_function(const char *name) {
+  Dl_info runtime;
+  if (!dladdr(dlsym(RTLD_DEFAULT, "__tgt_register_lib"), &runtime)) return nullptr;
+  void *object = dlopen(runtime.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+  void *function = object ? dlsym(object, name) : nullptr;
+  if (object) dlclose(object);
+  return reinterpret_cast<Function *>(function);
 }
 
 /// Major version of the loaded libomptarget: from its file name, or from the functions it has. 0: not loaded.
@@ -223,7 +234,9 @@ public:
   enum class Kind { host, nvidia };
 
   /// Reads the headers; adds to `problems` what makes the image unusable.
-  void read(const unsigned char *begin, size_t bytes, const std::string &name, Problems &problems);
+  void read(const std::vector<unsigned char> &bytes, const std::string &name, Problems &problems);
+  /// The same bytes, at another place.
+  void move_to(const std::vector<unsigned char> &bytes) { begin_ = bytes.data(); }
 
   const unsigned char *begin() const { return begin_; }
   const unsigned char *end() const { return begin_ + bytes_; }
@@ -253,11 +266,11 @@ private:
   std::unordered_map<std::string, uint64_t> symbols_;
 };
 
-void Image::read(const unsigned char *begin, size_t bytes, const std::string &name, Problems &problems) {
-  begin_ = begin;
-  bytes_ = bytes;
-  if (bytes == 0) return problems.add(name + " is empty: build the device image again");
-  if (bytes < SELFMAG || std::memcmp(begin, ELFMAG, SELFMAG) != 0)
+void Image::read(const std::vector<unsigned char> &bytes, const std::string &name, Problems &problems) {
+  begin_ = bytes.data();
+  bytes_ = bytes.size();
+  if (bytes_ == 0) return problems.add(name + " is empty: build the device image again");
+  if (bytes_ < SELFMAG || std::memcmp(begin_, ELFMAG, SELFMAG) != 0)
     return problems.add(name + " is not an ELF file: give the cubin or shared object itself, not its source or a fatbin");
 
   const Elf64_Ehdr *header = record<Elf64_Ehdr>(0);
@@ -363,9 +376,10 @@ Image find_image(std::vector<unsigned char> &bytes, Problems &problems) {
     places.push_back(is_folder(wish) ? std::string(wish) + "/" REX_IMAGE_NAME : wish);
   } else {
 #ifdef REX_EMBED_IMAGE
+    // A copy: the runtime may look at it after this library is closed.
+    bytes.assign(rex_embedded_image_begin, rex_embedded_image_end);
     if (verbose()) say("image: embedded");
-    image.read(rex_embedded_image_begin, static_cast<size_t>(rex_embedded_image_end - rex_embedded_image_begin),
-               "the embedded device image", problems);
+    image.read(bytes, "the embedded device image", problems);
     return image;
 #endif
     places.push_back(own_folder() + "/" REX_IMAGE_NAME);
@@ -376,7 +390,7 @@ Image find_image(std::vector<unsigned char> &bytes, Problems &problems) {
   for (const std::string &place : places) {
     if (read_file(place, bytes)) {
       if (verbose()) say("image: " + place);
-      image.read(bytes.data(), bytes.size(), place, problems);
+      image.read(bytes, place, problems);
       return image;
     }
     tried += (tried.empty() ? "" : ", ") + place + " (" + (is_folder(place) ? "a folder" : std::strerror(errno)) + ")";
@@ -388,53 +402,72 @@ Image find_image(std::vector<unsigned char> &bytes, Problems &problems) {
 
 // ---- Registration ---------------------------------------------------------------------------------------
 
-/// One image as the runtime knows it. The runtime keeps pointers into it until it is unregistered.
+/// The table of entries as the runtime knows it.
+struct Table {
+  std::list<std::string> names;
+  std::vector<__tgt_offload_entry> entries;
+  DeviceImage image{};
+  BinaryDescriptor descriptor{};
+};
+
+/// One registered image. The runtime keeps pointers into it, and forgets none of them when the image is
+/// unregistered: it looks at removed images when it registers the next (LLVM 19), and takes a table that
+/// comes back at an old address for the old one. So both are kept: the bytes once for each different image.
 class Registration {
 public:
   /// Null when something is wrong; `problems` says what.
   static Registration *create(Problems &problems);
   /// Stands for OMP_TARGET_OFFLOAD=disabled: every call leaves the work to the host.
   static Registration *disabled() { return new Registration; }
-  ~Registration() {
-    if (enabled_) llvm_unregister_lib(&descriptor_);
-  }
+  ~Registration();
 
-  bool enabled() const { return enabled_; }
+  bool enabled() const { return registered_; }
   Image::Kind kind() const { return image_.kind(); }
-  const char *kernel_name(const void *key) const {
-    for (const __tgt_offload_entry &entry : entries_)
-      if (entry.addr == key) return entry.name;
-    return "unknown kernel";
-  }
 
 private:
   Registration() = default;
-  void copy_entries(Problems &problems);
+  void fill_table(Problems &problems);
+  bool is_built_for_this_abi() const;
+  void add_to_runtime();
 
-  bool enabled_ = false;
-  std::vector<unsigned char> bytes_;
   Image image_;
-  std::list<std::string> names_;
-  std::vector<__tgt_offload_entry> entries_;
-  DeviceImage device_image_{};
-  BinaryDescriptor descriptor_{};
+  std::unique_ptr<Table> table_{new Table};
+  bool registered_ = false;
 };
 
-/// Copies the table, so that it outlives a library that is closed, and points each entry at its symbol.
+/// What the runtime may still look at. Never destroyed.
+struct Kept {
+  std::list<std::vector<unsigned char>> images;
+  std::list<std::unique_ptr<Table>> tables;
+};
+
+Kept &kept() {
+  static Kept *const it = new Kept;
+  return *it;
+}
+
+/// Copies the entries, so that they outlive a library that is closed, and points each at its symbol.
 /// On the host device a kernel is entered through <kernel>__host_entry (rex_nvidia.h).
-void Registration::copy_entries(Problems &problems) {
+void Registration::fill_table(Problems &problems) {
+  const std::string kernel_suffix = kind() == Image::Kind::host ? "__host_entry" : "";
+  std::vector<__tgt_offload_entry> &entries = table_->entries;
+  entries.reserve(static_cast<size_t>(__stop_omp_offloading_entries - __start_omp_offloading_entries) + 1);
+  std::string missing;
   for (const __tgt_offload_entry *entry = __start_omp_offloading_entries; entry != __stop_omp_offloading_entries; ++entry) {
-    const bool is_host_kernel = entry->size == 0 && image_.kind() == Image::Kind::host;
-    names_.push_back(std::string(entry->name) + (is_host_kernel ? "__host_entry" : ""));
-    if (!image_.symbol(names_.back()))
-      problems.add(names_.back() + " is not in the device image: build host file and image from one lowering");
-    entries_.push_back(*entry);
-    entries_.back().name = &names_.back()[0];
+    table_->names.push_back(entry->name + (entry->size == 0 ? kernel_suffix : ""));
+    std::string &name = table_->names.back();
+    if (!image_.symbol(name)) missing += (missing.empty() ? "" : ", ") + name;
+    entries.push_back(*entry);
+    entries.back().name = &name[0];
   }
+  if (!missing.empty())
+    problems.add("the device image lacks " + missing + ": build host files and image from the same lowering");
+  else if (!is_built_for_this_abi())
+    problems.add("the device image is built for another LLVM: compile it with -DREX_LLVM_ABI=" REX_TEXT(REX_LLVM_ABI) ", as the program is");
 #if REX_LLVM_ABI <= 15
   // The host plugin of these versions pairs the two tables by position: follow the image's.
-  if (image_.kind() == Image::Kind::host)
-    std::sort(entries_.begin(), entries_.end(), [this](const __tgt_offload_entry &a, const __tgt_offload_entry &b) {
+  if (kind() == Image::Kind::host)
+    std::sort(entries.begin(), entries.end(), [this](const __tgt_offload_entry &a, const __tgt_offload_entry &b) {
       const uint64_t *at_a = image_.symbol(std::string(a.name) + "__image_entry");
       const uint64_t *at_b = image_.symbol(std::string(b.name) + "__image_entry");
       return at_a && at_b && *at_a < *at_b;
@@ -442,45 +475,75 @@ void Registration::copy_entries(Problems &problems) {
 #endif
 }
 
-Registration *Registration::create(Problems &problems) {
-  Registration *it = new Registration;
-  const int llvm = loaded_llvm();
-  check_runtime(llvm, problems);
-  it->image_ = find_image(it->bytes_, problems);
-  if (problems.none()) it->copy_entries(problems);
-  if (problems.none() && it->kind() == Image::Kind::nvidia) {
-    if (it->image_.cubin_version() >= 8 && llvm < 22)
-      problems.add("the cubin is written by CUDA 13, which LLVM " + std::to_string(llvm) +
-                   " cannot load: use ptxas of CUDA 12, or LLVM 22");
-    check_gpu(it->image_, problems);
-  }
-  if (!problems.none()) {
-    delete it;
-    return nullptr;
-  }
+/// Whether kernels take the hidden parameter exactly when this runtime passes it.
+bool Registration::is_built_for_this_abi() const {
+  if (kind() == Image::Kind::host) return image_.symbol("rex_image_for_LLVM_ABI_" REX_TEXT(REX_LLVM_ABI));
+  for (const __tgt_offload_entry &entry : table_->entries)
+    if (entry.size == 0)
+      return image_.symbol(std::string(entry.name) + (REX_LLVM_ABI >= 18 ? "_kernel_environment" : "_exec_mode"));
+  return true;
+}
 
-  it->device_image_ = {it->image_.begin(), it->image_.end(), it->entries_.data(), it->entries_.data() + it->entries_.size()};
-  it->descriptor_ = {1, &it->device_image_, it->device_image_.entries_begin, it->device_image_.entries_end};
+void Registration::add_to_runtime() {
   // Holding one reference keeps LLVM 19 and later alive when nothing is registered; without it their
   // functions, omp_get_num_devices too, crash then.
-  static void (*const hold)() = loaded_function<void()>("__tgt_rtl_init");
-  static const bool held = hold ? (hold(), true) : false;
+  static const bool held = [] {
+    void (*hold)() = runtime_function<void()>("__tgt_rtl_init");
+    if (hold) hold();
+    return true;
+  }();
   (void)held;
-  llvm_register_lib(&it->descriptor_);
-  it->enabled_ = true;
 
-  auto *num_devices = loaded_function<int()>("omp_get_num_devices");
+  __tgt_offload_entry *begin = table_->entries.data(), *end = begin + table_->entries.size();
+  table_->image = {image_.begin(), image_.end(), begin, end};
+  table_->descriptor = {1, &table_->image, begin, end};
+  llvm_register_lib(&table_->descriptor);
+  registered_ = true;
+}
+
+Registration::~Registration() {
+  if (!registered_) return;
+  llvm_unregister_lib(&table_->descriptor);
+  kept().tables.push_back(std::move(table_));
+}
+
+/// Where these bytes are kept.
+const std::vector<unsigned char> &kept_copy(std::vector<unsigned char> &bytes) {
+  std::list<std::vector<unsigned char>> &images = kept().images;
+  auto same = std::find(images.begin(), images.end(), bytes);
+  return same != images.end() ? *same : *images.insert(same, std::move(bytes));
+}
+
+Registration *Registration::create(Problems &problems) {
+  std::unique_ptr<Registration> it(new Registration);
+  const int llvm = loaded_llvm();
+  check_runtime(llvm, problems);
+  Problems image_problems;
+  std::vector<unsigned char> bytes;
+  it->image_ = find_image(bytes, image_problems);
+  if (image_problems.none()) {
+    it->fill_table(image_problems);
+    if (it->image_.cubin_version() >= 8 && llvm < 22)
+      image_problems.add("the cubin is written by CUDA 13, which LLVM " + std::to_string(llvm) +
+                         " cannot load: use ptxas of CUDA 12, or LLVM 22");
+    if (it->kind() == Image::Kind::nvidia) check_gpu(it->image_, image_problems);
+  }
+  problems.add(image_problems);
+  if (!problems.none()) return nullptr;
+
+  it->image_.move_to(kept_copy(bytes));
+  it->add_to_runtime();
+  auto *num_devices = runtime_function<int()>("omp_get_num_devices");
   const int devices = num_devices ? num_devices() : 1;
   if (devices == 0) {
-    problems.add("LLVM " + std::to_string(llvm) + " found no device for the image: " +
-                 (it->kind() == Image::Kind::nvidia ? "is its CUDA plugin installed?" : "is its host plugin installed (libomp-" + std::to_string(llvm) + "-dev)?"));
-    delete it;
+    problems.add("LLVM " + std::to_string(llvm) + " found no device for the image: is its plugin for " +
+                 (it->kind() == Image::Kind::nvidia ? "CUDA" : "the host") + " installed (libomp-" + std::to_string(llvm) + "-dev)?");
     return nullptr;
   }
   if (verbose())
-    say("registered " + std::to_string(it->entries_.size()) + " entries with LLVM " + std::to_string(llvm) + ", " +
+    say("registered " + std::to_string(it->table_->entries.size()) + " entries with LLVM " + std::to_string(llvm) + ", " +
         std::to_string(devices) + " devices");
-  return it;
+  return it.release();
 }
 
 // ---- Life cycle -----------------------------------------------------------------------------------------
@@ -504,16 +567,25 @@ Lifecycle &lifecycle() {
   return *it;
 }
 
-/// Registers the image unless it is. Call with the lock held.
-Registration *register_image(Lifecycle &life) {
+/// Registers the image unless it is. `call` is null for rex_offload_init, which alone ends the state after
+/// the last rex_offload_fini. Call with the lock held.
+Registration *register_image(Lifecycle &life, const Location *call) {
   if (Registration *already = current.load(std::memory_order_acquire)) return already;
+
+  Registration *made = nullptr;
   Problems problems;
-  Registration *made = life.parked                         ? life.parked
-                       : offload_policy_is("disabled")     ? Registration::disabled()
-                                                           : Registration::create(problems);
-  life.parked = nullptr;
+  if (call && life.finished)
+    problems.add(call->text() + ": offload call after the last rex_offload_fini: call rex_offload_init first");
+  else if (life.parked)
+    made = life.parked;
+  else if (offload_policy_is("disabled"))
+    made = Registration::disabled();
+  else
+    made = Registration::create(problems);
+
   life.problem = problems.text();
   if (made) {
+    life.parked = nullptr;
     life.finished = false;
     current.store(made, std::memory_order_release);
   } else if (life.problem != life.last_said) {
@@ -523,25 +595,26 @@ Registration *register_image(Lifecycle &life) {
   return made;
 }
 
-/// The registration a call uses. Null: the call must leave the work to the host.
-Registration *registration_for(Location &where) {
-  if (Registration *ready = current.load(std::memory_order_acquire)) return ready->enabled() ? ready : nullptr;
+/// Ends the process for a call that had to run on a device. The reason has been said.
+[[noreturn]] void give_up(const Location &where) {
+  static std::recursive_mutex ending; // taken for good: other threads wait, and nothing is said twice
+  static int calls = 0;
+  ending.lock();
+  if (++calls > 1) std::_Exit(EXIT_FAILURE); // a destructor that launches
+  say(where.text() + ": this had to run on a device, because OMP_TARGET_OFFLOAD is mandatory");
+  std::exit(EXIT_FAILURE);
+}
 
-  Lifecycle &life = lifecycle();
-  std::lock_guard<std::mutex> guard(life.lock);
-  Registration *made = nullptr;
-  if (life.finished) {
-    life.problem = "offload call after the last rex_offload_fini: call rex_offload_init first";
-    if (life.problem != life.last_said) say(where.text() + ": " + life.problem);
-    life.last_said = life.problem;
-  } else {
-    made = register_image(life);
+/// The registration a call uses. Null: the call must leave the work to the host.
+Registration *registration_for(const Location &where) {
+  Registration *registered = current.load(std::memory_order_acquire);
+  if (!registered) {
+    Lifecycle &life = lifecycle();
+    std::lock_guard<std::mutex> guard(life.lock);
+    registered = register_image(life, &where);
   }
-  if (!made && offload_policy_is("mandatory")) {
-    say(where.text() + ": this must run on a device (OMP_TARGET_OFFLOAD=mandatory), but: " + life.problem);
-    std::exit(EXIT_FAILURE);
-  }
-  return made && made->enabled() ? made : nullptr;
+  if (!registered && offload_policy_is("mandatory")) give_up(where);
+  return registered && registered->enabled() ? registered : nullptr;
 }
 
 } // namespace
@@ -551,7 +624,7 @@ __attribute__((visibility("protected"))) void rex_offload_init() {
   Lifecycle &life = lifecycle();
   std::lock_guard<std::mutex> guard(life.lock);
   ++life.init_count;
-  register_image(life);
+  register_image(life, nullptr);
 }
 
 __attribute__((visibility("protected"))) void rex_offload_fini() {
@@ -642,6 +715,12 @@ private:
   std::vector<void *> names_, mappers_;
 };
 
+const char *kernel_name(const void *key) {
+  for (const __tgt_offload_entry *entry = __start_omp_offloading_entries; entry != __stop_omp_offloading_entries; ++entry)
+    if (entry->addr == key) return entry->name;
+  return "of an unknown key";
+}
+
 #if REX_LLVM_ABI >= 15
 int launch(Ident *where, int64_t device, Geometry geometry, void *key, __tgt_kernel_arguments &arguments) {
   arguments.Version = REX_LLVM_ABI >= 19 ? 3 : REX_LLVM_ABI >= 16 ? 2 : 1;
@@ -668,7 +747,7 @@ int rex___tgt_target_kernel(const char *file, const char *function, int line, in
 
   const Geometry geometry = choose_geometry({teams, threads}, arguments->Tripcount, registered->kind());
   if (verbose())
-    say(where.text() + ": launch " + registered->kernel_name(key) + ", " + std::to_string(geometry.teams) + " teams of " +
+    say(where.text() + ": launch " + kernel_name(key) + ", " + std::to_string(geometry.teams) + " teams of " +
         std::to_string(geometry.threads) + " threads, " + std::to_string(arguments->NumArgs) + " arguments");
 
   __tgt_kernel_arguments fresh = *arguments; // the runtime writes into the packet
@@ -701,11 +780,12 @@ void say_items(const Location &where, const char *call, int32_t count, void **be
   }
 }
 
-void data_call(DataCall *call, const char *name, Location &where, int64_t device, int32_t count, void **bases,
-               void **begins, int64_t *sizes, int64_t *types, void **names) {
-  if (!registration_for(where)) return;
-  if (verbose()) say_items(where, name, count, begins, sizes, types, names);
-  call(where.ident(), device, count, bases, begins, sizes, types, names, nullptr);
+/// Whether a data call goes to the runtime.
+bool data_call(const char *call, const Location &where, int32_t count, void **begins, const int64_t *sizes,
+               const int64_t *types, void **names) {
+  if (!registration_for(where)) return false;
+  if (verbose()) say_items(where, call, count, begins, sizes, types, names);
+  return true;
 }
 
 } // namespace
@@ -713,17 +793,20 @@ void data_call(DataCall *call, const char *name, Location &where, int64_t device
 void rex___tgt_target_data_begin(const char *file, const char *function, int line, int64_t device, int32_t count,
                                  void **bases, void **begins, int64_t *sizes, int64_t *types, void **names) {
   Location where(file, function, line);
-  data_call(llvm_data_begin, "data begin", where, device, count, bases, begins, sizes, types, names);
+  if (data_call("data begin", where, count, begins, sizes, types, names))
+    llvm_data_begin(where.ident(), device, count, bases, begins, sizes, types, names, nullptr);
 }
 
 void rex___tgt_target_data_end(const char *file, const char *function, int line, int64_t device, int32_t count,
                                void **bases, void **begins, int64_t *sizes, int64_t *types, void **names) {
   Location where(file, function, line);
-  data_call(llvm_data_end, "data end", where, device, count, bases, begins, sizes, types, names);
+  if (data_call("data end", where, count, begins, sizes, types, names))
+    llvm_data_end(where.ident(), device, count, bases, begins, sizes, types, names, nullptr);
 }
 
 void rex___tgt_target_data_update(const char *file, const char *function, int line, int64_t device, int32_t count,
                                   void **bases, void **begins, int64_t *sizes, int64_t *types, void **names) {
   Location where(file, function, line);
-  data_call(llvm_data_update, "data update", where, device, count, bases, begins, sizes, types, names);
+  if (data_call("data update", where, count, begins, sizes, types, names))
+    llvm_data_update(where.ident(), device, count, bases, begins, sizes, types, names, nullptr);
 }

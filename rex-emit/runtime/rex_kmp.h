@@ -80,6 +80,15 @@ struct __tgt_offload_entry {
 #endif
 #define REX_OFFLOAD_ENTRY __attribute__((section("omp_offloading_entries"), used, aligned(8) REX_RETAIN))
 
+/* Files that were compiled for different versions must not meet: a file that does not agree with
+ * register_cubin.cpp has an undefined reference to this. */
+#define REX_HIDDEN __attribute__((visibility("hidden")))
+#define REX_ABI_SYMBOL REX_PASTE(rex_compiled_for_LLVM_ABI_, REX_LLVM_ABI)
+#define REX_PASTE(left, right) REX_PASTE_OF(left, right)
+#define REX_PASTE_OF(left, right) left##right
+extern REX_HIDDEN const char REX_ABI_SYMBOL;
+static const char *const rex_abi_symbol __attribute__((used)) = &REX_ABI_SYMBOL;
+
 /* ---- Launches ----------------------------------------------------------------------------------------- */
 
 /* What a launch tells the runtime; LLVM 15 reads the first 64 bytes only. */
@@ -141,7 +150,6 @@ static inline uint64_t rex_trips(int64_t span, int64_t step) {
 
 /* Defined once per program or shared library, by register_cubin.cpp. Hidden, so that each library keeps to
  * its own image when several are loaded into one process. */
-#define REX_HIDDEN __attribute__((visibility("hidden")))
 REX_HIDDEN int rex___tgt_target_kernel(const char *file, const char *function, int line, int64_t device,
                                        int32_t teams, int32_t threads, void *key,
                                        const struct __tgt_kernel_arguments *arguments);

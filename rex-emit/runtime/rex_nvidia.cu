@@ -355,6 +355,16 @@ REX_ONE_OF_MANY void *rex_host_shared() { return rex_host::shared_memory(); }
 
 #pragma GCC visibility pop
 
+// By this register_cubin.cpp knows that image and program agree.
+#ifndef REX_LLVM_ABI
+#define REX_LLVM_ABI 19
+#endif
+#define REX_PASTE(left, right) REX_PASTE_OF(left, right)
+#define REX_PASTE_OF(left, right) left##right
+extern "C" {
+REX_ONE_OF_MANY char REX_PASTE(rex_image_for_LLVM_ABI_, REX_LLVM_ABI) = 0;
+}
+
 #endif // REX_DEVICE_HOST
 
 #ifdef REX_DEVICE_SOURCE

@@ -290,8 +290,8 @@ struct rex_image_entry {
   int32_t flags, reserved;
 };
 #define REX_IMAGE_ENTRY(name, address, bytes)                                                             \
-  rex_image_entry name##__image_entry __attribute__((section("omp_offloading_entries"), used, aligned(8))) = \
-      {address, #name, bytes, 0, 0};
+  __attribute__((section("omp_offloading_entries"), used, aligned(8), visibility("default")))             \
+  rex_image_entry name##__image_entry = {address, #name, bytes, 0, 0};
 #else
 #define REX_IMAGE_ENTRY(name, address, bytes)
 #endif

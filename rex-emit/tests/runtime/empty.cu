@@ -1,0 +1,1 @@
+#include "rex_nvidia.h"

@@ -93,15 +93,24 @@ extern __tgt_offload_entry __stop_omp_offloading_entries[] __attribute__((weak, 
 }
 
 #ifdef REX_EMBED_IMAGE
+// clang-format off
 __asm__(".pushsection .rodata.rex_image, \"a\", @progbits\n"
-        ".hidden rex_embedded_image_begin\n.globl rex_embedded_image_begin\nrex_embedded_image_begin:\n"
+        ".globl rex_embedded_image_begin\n.hidden rex_embedded_image_begin\nrex_embedded_image_begin:\n"
         ".incbin " REX_TEXT(REX_EMBED_IMAGE) "\n"
-        ".hidden rex_embedded_image_end\n.globl rex_embedded_image_end\nrex_embedded_image_end:\n"
+        ".globl rex_embedded_image_end\n.hidden rex_embedded_image_end\nrex_embedded_image_end:\n"
         ".popsection\n");
+// clang-format on
 extern "C" REX_HIDDEN const unsigned char rex_embedded_image_begin[], rex_embedded_image_end[];
 #endif
 
 namespace {
+
+/// The entries of this program's or library's own files.
+struct HostEntries {
+  const __tgt_offload_entry *begin() const { return __start_omp_offloading_entries; }
+  const __tgt_offload_entry *end() const { return __stop_omp_offloading_entries; }
+  size_t size() const { return static_cast<size_t>(end() - begin()); }
+};
 
 // ---- Surroundings: environment, messages ----------------------------------------------------------------
 
@@ -188,34 +197,44 @@ int loaded_llvm() {
   static const struct {
     int version;
     const char *first_function;
-  } kHistory[] = {{22, "__tgt_interop_get"},      {20, "llvmLaunchKernel"},  {19, "__tgt_rtl_init"},
-                  {18, "omp_target_memset"},      {17, "omp_target_memcpy_async"},
-                  {16, "__tgt_target_nowait_query"}, {15, "__tgt_target_kernel"}};
+  } kHistory[] = {{22, "__tgt_interop_get"},       {20, "llvmLaunchKernel"},
+                  {19, "__tgt_rtl_init"},          {18, "omp_target_memset"},
+                  {17, "omp_target_memcpy_async"}, {16, "__tgt_target_nowait_query"},
+                  {15, "__tgt_target_kernel"}};
   for (const auto &step : kHistory)
     if (dlsym(RTLD_DEFAULT, step.first_function)) return step.version;
   return 14;
 }
 
-/// Whether code compiled for REX_LLVM_ABI runs on libomptarget `loaded`. Entries, packet version and the
-/// hidden kernel parameter must agree; the table of runtime/README.md has them all.
-constexpr bool runs_on(int loaded) {
-  return loaded > 22          ? false
-         : REX_LLVM_ABI >= 20 ? loaded >= 20
-         : REX_LLVM_ABI == 19 ? loaded >= 19
-         : REX_LLVM_ABI >= 16 ? loaded == REX_LLVM_ABI || (REX_LLVM_ABI <= 17 && (loaded == 16 || loaded == 17))
-                              : loaded == REX_LLVM_ABI;
+/// Whether code compiled for REX_LLVM_ABI runs on libomptarget `loaded`: entries, packet version and the
+/// hidden kernel parameter must agree (table in README.md).
+bool runs_on(int loaded) {
+  switch (REX_LLVM_ABI) {
+  case 16:
+  case 17:
+    return loaded == 16 || loaded == 17;
+  case 19:
+    return loaded >= 19 && loaded <= 22;
+  case 20:
+  case 21:
+  case 22:
+    return loaded >= 20 && loaded <= 22;
+  default:
+    return loaded == REX_LLVM_ABI;
+  }
 }
 
 void check_runtime(int loaded, Problems &problems) {
-  const std::string expected = std::to_string(REX_LLVM_ABI);
+  const std::string built = std::to_string(REX_LLVM_ABI), found = std::to_string(loaded);
+  const std::string mismatch =
+      "built for libomptarget of LLVM " + built + " but LLVM " + found + " is loaded: ";
   if (loaded == 0)
     problems.add("libomptarget is not loaded: link with -Wl,--no-as-needed -lomptarget -lomp");
+  else if (loaded > 22)
+    problems.add(mismatch + "this version is not known, load LLVM " + built);
   else if (!runs_on(loaded))
-    problems.add("built for libomptarget of LLVM " + expected + " but LLVM " + std::to_string(loaded) +
-                 " is loaded: " +
-                 (loaded > 22 ? "this version is not known, load LLVM " + expected
-                              : "compile with -DREX_LLVM_ABI=" + std::to_string(loaded) + " or load LLVM " + expected));
-  else if (!dlsym(RTLD_DEFAULT, "__kmpc_get_target_offload") && loaded < 17)
+    problems.add(mismatch + "compile with -DREX_LLVM_ABI=" + found + " or load LLVM " + built);
+  else if (loaded < 17 && !dlsym(RTLD_DEFAULT, "__kmpc_get_target_offload"))
     problems.add("libomp is not loaded: link with -Wl,--no-as-needed -lomptarget -lomp");
 }
 
@@ -271,7 +290,8 @@ void Image::read(const std::vector<unsigned char> &bytes, const std::string &nam
   bytes_ = bytes.size();
   if (bytes_ == 0) return problems.add(name + " is empty: build the device image again");
   if (bytes_ < SELFMAG || std::memcmp(begin_, ELFMAG, SELFMAG) != 0)
-    return problems.add(name + " is not an ELF file: give the cubin or shared object itself, not its source or a fatbin");
+    return problems.add(
+        name + " is not an ELF file: give the cubin or shared object itself, not its source or a fatbin");
 
   const Elf64_Ehdr *header = record<Elf64_Ehdr>(0);
   if (!header) return problems.add(name + " is truncated: build the device image again");
@@ -293,7 +313,8 @@ bool Image::read_symbols(const Elf64_Ehdr &header) {
   const Elf64_Shdr *sections = record<Elf64_Shdr>(header.e_shoff, header.e_shnum);
   if (!sections) return false;
   for (unsigned i = 0; i < header.e_shnum; ++i)
-    if (sections[i].sh_type != SHT_NOBITS && !record<char>(sections[i].sh_offset, sections[i].sh_size)) return false;
+    if (sections[i].sh_type != SHT_NOBITS && !record<char>(sections[i].sh_offset, sections[i].sh_size))
+      return false;
 
   const unsigned table_type = kind_ == Kind::nvidia ? SHT_SYMTAB : SHT_DYNSYM;
   for (unsigned i = 0; i < header.e_shnum; ++i) {
@@ -304,7 +325,8 @@ bool Image::read_symbols(const Elf64_Ehdr &header) {
     for (uint64_t k = 0; k < count; ++k) {
       if (symbols[k].st_shndx == SHN_UNDEF || symbols[k].st_name >= strings.sh_size) continue;
       const char *name = reinterpret_cast<const char *>(begin_ + strings.sh_offset + symbols[k].st_name);
-      symbols_.emplace(std::string(name, strnlen(name, strings.sh_size - symbols[k].st_name)), symbols[k].st_value);
+      symbols_.emplace(std::string(name, strnlen(name, strings.sh_size - symbols[k].st_name)),
+                       symbols[k].st_value);
     }
   }
   return true;
@@ -313,8 +335,11 @@ bool Image::read_symbols(const Elf64_Ehdr &header) {
 /// Whether some GPU of this machine runs the image: same major compute capability, minor not older.
 void check_gpu(const Image &image, Problems &problems) {
   void *driver = dlopen("libcuda.so.1", RTLD_NOW);
-  if (!driver) return problems.add("no NVIDIA driver (libcuda.so.1) on this machine: use an image for the host device");
-  const auto call = [driver](const char *name) { return reinterpret_cast<int (*)(...)>(dlsym(driver, name)); };
+  if (!driver)
+    return problems.add("no NVIDIA driver (libcuda.so.1) on this machine: use an image for the host device");
+  const auto call = [driver](const char *name) {
+    return reinterpret_cast<int (*)(...)>(dlsym(driver, name));
+  };
 
   int count = 0;
   if (call("cuInit")(0) != 0 || call("cuDeviceGetCount")(&count) != 0 || count == 0)
@@ -328,21 +353,25 @@ void check_gpu(const Image &image, Problems &problems) {
     if (major == image.capability() / 10 && minor >= image.capability() % 10) return;
     found += (found.empty() ? "sm_" : ", sm_") + std::to_string(major * 10 + minor);
   }
-  problems.add("the image is for sm_" + std::to_string(image.capability()) + " but this machine has " + found +
-               ": build the device image for that");
+  problems.add("the image is for sm_" + std::to_string(image.capability()) + " but this machine has " +
+               found + ": build the device image for that");
 }
 
 // ---- Finding the image ----------------------------------------------------------------------------------
 
-/// The folder of the executable, or of the shared library that this file is part of.
-std::string own_folder() {
+/// The shared library that this file is part of; empty in an executable.
+std::string own_library() {
+  static const char here = 0;
   Dl_info self;
   void *object = nullptr;
-  static const char here = 0;
-  std::string path;
-  if (dladdr1(&here, &self, &object, RTLD_DL_LINKMAP) && object && *static_cast<link_map *>(object)->l_name) {
-    path = static_cast<link_map *>(object)->l_name;
-  } else {
+  if (!dladdr1(&here, &self, &object, RTLD_DL_LINKMAP) || !object) return "";
+  return static_cast<link_map *>(object)->l_name;
+}
+
+/// The folder of that library, or of the executable.
+std::string own_folder() {
+  std::string path = own_library();
+  if (path.empty()) {
     char program[4096];
     ssize_t bytes = readlink("/proc/self/exe", program, sizeof program);
     path.assign(program, bytes > 0 ? static_cast<size_t>(bytes) : 0);
@@ -361,7 +390,8 @@ bool read_file(const std::string &path, std::vector<unsigned char> &bytes) {
   if (!file) return false;
   unsigned char block[16384];
   bytes.clear();
-  while (size_t count = std::fread(block, 1, sizeof block, file)) bytes.insert(bytes.end(), block, block + count);
+  while (size_t count = std::fread(block, 1, sizeof block, file))
+    bytes.insert(bytes.end(), block, block + count);
   bool complete = !std::ferror(file);
   std::fclose(file);
   return complete;
@@ -376,7 +406,7 @@ Image find_image(std::vector<unsigned char> &bytes, Problems &problems) {
     places.push_back(is_folder(wish) ? std::string(wish) + "/" REX_IMAGE_NAME : wish);
   } else {
 #ifdef REX_EMBED_IMAGE
-    // A copy: the runtime may look at it after this library is closed.
+    // A copy: the runtime may look at it after the library is unregistered and closed.
     bytes.assign(rex_embedded_image_begin, rex_embedded_image_end);
     if (verbose()) say("image: embedded");
     image.read(bytes, "the embedded device image", problems);
@@ -393,7 +423,8 @@ Image find_image(std::vector<unsigned char> &bytes, Problems &problems) {
       image.read(bytes, place, problems);
       return image;
     }
-    tried += (tried.empty() ? "" : ", ") + place + " (" + (is_folder(place) ? "a folder" : std::strerror(errno)) + ")";
+    tried += (tried.empty() ? "" : ", ") + place + " (" +
+             (is_folder(place) ? "a folder" : std::strerror(errno)) + ")";
   }
   problems.add("cannot read the device image: " + tried +
                "; set REX_CUBIN_PATH, or build with --embed-image so that it cannot be lost");
@@ -432,6 +463,7 @@ private:
 
   Image image_;
   std::unique_ptr<Table> table_{new Table};
+  void *own_handle_ = nullptr;
   bool registered_ = false;
 };
 
@@ -451,36 +483,40 @@ Kept &kept() {
 void Registration::fill_table(Problems &problems) {
   const std::string kernel_suffix = kind() == Image::Kind::host ? "__host_entry" : "";
   std::vector<__tgt_offload_entry> &entries = table_->entries;
-  entries.reserve(static_cast<size_t>(__stop_omp_offloading_entries - __start_omp_offloading_entries) + 1);
+  entries.reserve(HostEntries().size() + 1); // an address of its own, also for an empty table
   std::string missing;
-  for (const __tgt_offload_entry *entry = __start_omp_offloading_entries; entry != __stop_omp_offloading_entries; ++entry) {
-    table_->names.push_back(entry->name + (entry->size == 0 ? kernel_suffix : ""));
+  for (const __tgt_offload_entry &entry : HostEntries()) {
+    table_->names.push_back(entry.name + (entry.size == 0 ? kernel_suffix : ""));
     std::string &name = table_->names.back();
     if (!image_.symbol(name)) missing += (missing.empty() ? "" : ", ") + name;
-    entries.push_back(*entry);
+    entries.push_back(entry);
     entries.back().name = &name[0];
   }
   if (!missing.empty())
     problems.add("the device image lacks " + missing + ": build host files and image from the same lowering");
   else if (!is_built_for_this_abi())
-    problems.add("the device image is built for another LLVM: compile it with -DREX_LLVM_ABI=" REX_TEXT(REX_LLVM_ABI) ", as the program is");
+    problems.add("the device image is built for another LLVM: compile it with -DREX_LLVM_ABI=" +
+                 std::to_string(REX_LLVM_ABI) + ", as the program is");
 #if REX_LLVM_ABI <= 15
   // The host plugin of these versions pairs the two tables by position: follow the image's.
   if (kind() == Image::Kind::host)
-    std::sort(entries.begin(), entries.end(), [this](const __tgt_offload_entry &a, const __tgt_offload_entry &b) {
-      const uint64_t *at_a = image_.symbol(std::string(a.name) + "__image_entry");
-      const uint64_t *at_b = image_.symbol(std::string(b.name) + "__image_entry");
-      return at_a && at_b && *at_a < *at_b;
-    });
+    std::sort(entries.begin(), entries.end(),
+              [this](const __tgt_offload_entry &a, const __tgt_offload_entry &b) {
+                const uint64_t *at_a = image_.symbol(std::string(a.name) + "__image_entry");
+                const uint64_t *at_b = image_.symbol(std::string(b.name) + "__image_entry");
+                return at_a && at_b && *at_a < *at_b;
+              });
 #endif
 }
 
 /// Whether kernels take the hidden parameter exactly when this runtime passes it.
 bool Registration::is_built_for_this_abi() const {
-  if (kind() == Image::Kind::host) return image_.symbol("rex_image_for_LLVM_ABI_" REX_TEXT(REX_LLVM_ABI));
+  if (kind() == Image::Kind::host)
+    return image_.symbol("rex_image_for_LLVM_ABI_" + std::to_string(REX_LLVM_ABI));
   for (const __tgt_offload_entry &entry : table_->entries)
     if (entry.size == 0)
-      return image_.symbol(std::string(entry.name) + (REX_LLVM_ABI >= 18 ? "_kernel_environment" : "_exec_mode"));
+      return image_.symbol(std::string(entry.name) +
+                           (REX_LLVM_ABI >= 18 ? "_kernel_environment" : "_exec_mode"));
   return true;
 }
 
@@ -497,6 +533,8 @@ void Registration::add_to_runtime() {
   __tgt_offload_entry *begin = table_->entries.data(), *end = begin + table_->entries.size();
   table_->image = {image_.begin(), image_.end(), begin, end};
   table_->descriptor = {1, &table_->image, begin, end};
+  // A library stays loaded while it is registered: another one at its address would have its host keys.
+  if (!own_library().empty()) own_handle_ = dlopen(own_library().c_str(), RTLD_NOW | RTLD_NOLOAD);
   llvm_register_lib(&table_->descriptor);
   registered_ = true;
 }
@@ -505,6 +543,7 @@ Registration::~Registration() {
   if (!registered_) return;
   llvm_unregister_lib(&table_->descriptor);
   kept().tables.push_back(std::move(table_));
+  if (own_handle_) dlclose(own_handle_);
 }
 
 /// Where these bytes are kept.
@@ -537,12 +576,13 @@ Registration *Registration::create(Problems &problems) {
   const int devices = num_devices ? num_devices() : 1;
   if (devices == 0) {
     problems.add("LLVM " + std::to_string(llvm) + " found no device for the image: is its plugin for " +
-                 (it->kind() == Image::Kind::nvidia ? "CUDA" : "the host") + " installed (libomp-" + std::to_string(llvm) + "-dev)?");
+                 (it->kind() == Image::Kind::nvidia ? "CUDA" : "the host") + " installed (libomp-" +
+                 std::to_string(llvm) + "-dev)?");
     return nullptr;
   }
   if (verbose())
-    say("registered " + std::to_string(it->table_->entries.size()) + " entries with LLVM " + std::to_string(llvm) + ", " +
-        std::to_string(devices) + " devices");
+    say("registered " + std::to_string(it->table_->entries.size()) + " entries with LLVM " +
+        std::to_string(llvm) + ", " + std::to_string(devices) + " devices");
   return it.release();
 }
 
@@ -575,7 +615,8 @@ Registration *register_image(Lifecycle &life, const Location *call) {
   Registration *made = nullptr;
   Problems problems;
   if (call && life.finished)
-    problems.add(call->text() + ": offload call after the last rex_offload_fini: call rex_offload_init first");
+    problems.add(call->text() +
+                 ": offload call after the last rex_offload_fini: call rex_offload_init first");
   else if (life.parked)
     made = life.parked;
   else if (offload_policy_is("disabled"))
@@ -657,21 +698,26 @@ struct Geometry {
   int32_t teams, threads;
 };
 
-/// Fills in what the program left open. On a GPU one thread per iteration; on the host a few small teams.
+/// Fills in what the program left open: one thread per iteration, in so many teams that an H100 is full
+/// several times over and no more. More teams are slower there, by a little for plain loops (2^24 iterations
+/// in 131,072 teams: 127 us, in 8,192: 121 us) and by far for reductions (295 us and 83 us). On the host,
+/// where a team runs on one processor, a few small teams.
 Geometry choose_geometry(Geometry asked, uint64_t trips, Image::Kind kind) {
-  constexpr int32_t kGpuThreads = 128, kGpuTeamsUnknownTrips = 432, kGpuTeamsMax = 0x7fffffff;
-  constexpr int32_t kHostThreads = 4, kHostTeams = 8;
-  const bool gpu = kind == Image::Kind::nvidia;
+  struct Default {
+    int32_t threads;
+    uint64_t teams_max, teams_unknown_trips;
+  };
+  constexpr Default kGpu = {128, 8192, 432}, kGpuFew = {512, 528, 132}, kHost = {4, 8, 1};
+  const Default chosen = kind == Image::Kind::host ? kHost : asked.teams == REX_TEAMS_FEW ? kGpuFew : kGpu;
 
-  Geometry chosen = asked;
-  if (chosen.threads <= 0) chosen.threads = gpu ? kGpuThreads : kHostThreads;
-  if (chosen.teams <= 0) {
-    const uint64_t threads = static_cast<uint64_t>(chosen.threads);
-    const uint64_t needed = trips / threads + (trips % threads != 0);
-    const uint64_t most = gpu ? kGpuTeamsMax : kHostTeams;
-    chosen.teams = trips == 0 && gpu ? kGpuTeamsUnknownTrips : static_cast<int32_t>(needed < 1 ? 1 : needed < most ? needed : most);
+  Geometry geometry = asked;
+  if (asked.threads <= 0) geometry.threads = chosen.threads;
+  if (asked.teams <= 0) {
+    const uint64_t threads = static_cast<uint64_t>(geometry.threads);
+    const uint64_t needed = trips > 0 ? (trips - 1) / threads + 1 : chosen.teams_unknown_trips;
+    geometry.teams = static_cast<int32_t>(std::min(needed, chosen.teams_max));
   }
-  return chosen;
+  return geometry;
 }
 
 /// The arrays of a launch with three literals behind: teams, threads, dynamic shared bytes. The host plugin
@@ -716,15 +762,16 @@ private:
 };
 
 const char *kernel_name(const void *key) {
-  for (const __tgt_offload_entry *entry = __start_omp_offloading_entries; entry != __stop_omp_offloading_entries; ++entry)
-    if (entry->addr == key) return entry->name;
+  for (const __tgt_offload_entry &entry : HostEntries())
+    if (entry.addr == key) return entry.name;
   return "of an unknown key";
 }
 
 #if REX_LLVM_ABI >= 15
 int launch(Ident *where, int64_t device, Geometry geometry, void *key, __tgt_kernel_arguments &arguments) {
   arguments.Version = REX_LLVM_ABI >= 19 ? 3 : REX_LLVM_ABI >= 16 ? 2 : 1;
-  arguments.NumTeams[0] = static_cast<uint32_t>(geometry.teams); // read by 16 and later, 15 reads the parameters
+  // 15 reads the parameters, 16 and later read the packet.
+  arguments.NumTeams[0] = static_cast<uint32_t>(geometry.teams);
   arguments.ThreadLimit[0] = static_cast<uint32_t>(geometry.threads);
   return llvm_target_kernel(where, device, geometry.teams, geometry.threads, key, &arguments);
 }
@@ -771,11 +818,11 @@ void say_items(const Location &where, const char *call, int32_t count, void **be
       std::snprintf(item, sizeof item, "%.*s", static_cast<int>(std::strcspn(name + 1, ";")), name + 1);
     else
       std::snprintf(item, sizeof item, "%p", begins[i]);
-    const char *kind = types[i] & kDelete             ? "delete"
+    const char *kind = types[i] & kDelete                ? "delete"
                        : (types[i] & 3) == (kTo | kFrom) ? "tofrom"
-                       : types[i] & kTo               ? "to"
-                       : types[i] & kFrom             ? "from"
-                                                      : "alloc";
+                       : types[i] & kTo                  ? "to"
+                       : types[i] & kFrom                ? "from"
+                                                         : "alloc";
     say(where.text() + ": " + call + " " + kind + " " + item + ", " + std::to_string(sizes[i]) + " bytes");
   }
 }
@@ -790,22 +837,25 @@ bool data_call(const char *call, const Location &where, int32_t count, void **be
 
 } // namespace
 
-void rex___tgt_target_data_begin(const char *file, const char *function, int line, int64_t device, int32_t count,
-                                 void **bases, void **begins, int64_t *sizes, int64_t *types, void **names) {
+void rex___tgt_target_data_begin(const char *file, const char *function, int line, int64_t device,
+                                 int32_t count, void **bases, void **begins, int64_t *sizes, int64_t *types,
+                                 void **names) {
   Location where(file, function, line);
   if (data_call("data begin", where, count, begins, sizes, types, names))
     llvm_data_begin(where.ident(), device, count, bases, begins, sizes, types, names, nullptr);
 }
 
-void rex___tgt_target_data_end(const char *file, const char *function, int line, int64_t device, int32_t count,
-                               void **bases, void **begins, int64_t *sizes, int64_t *types, void **names) {
+void rex___tgt_target_data_end(const char *file, const char *function, int line, int64_t device,
+                               int32_t count, void **bases, void **begins, int64_t *sizes, int64_t *types,
+                               void **names) {
   Location where(file, function, line);
   if (data_call("data end", where, count, begins, sizes, types, names))
     llvm_data_end(where.ident(), device, count, bases, begins, sizes, types, names, nullptr);
 }
 
-void rex___tgt_target_data_update(const char *file, const char *function, int line, int64_t device, int32_t count,
-                                  void **bases, void **begins, int64_t *sizes, int64_t *types, void **names) {
+void rex___tgt_target_data_update(const char *file, const char *function, int line, int64_t device,
+                                  int32_t count, void **bases, void **begins, int64_t *sizes, int64_t *types,
+                                  void **names) {
   Location where(file, function, line);
   if (data_call("data update", where, count, begins, sizes, types, names))
     llvm_data_update(where.ident(), device, count, bases, begins, sizes, types, names, nullptr);

@@ -27,11 +27,13 @@ extern "C" {
 /* ---- For programs ------------------------------------------------------------------------------------- */
 
 /* Registers this program's (or shared library's) device image. A lowered main calls it first. Calls are
- * counted: n calls need n calls of rex_offload_fini. A failed call says why on stderr; the next one tries again. */
+ * counted: n calls need n calls of rex_offload_fini. A failed call says why on stderr; the next one tries
+ * again. */
 void rex_offload_init(void);
 
 /* Undoes one rex_offload_init; the last one removes the image from the runtime and frees it. Never called
- * automatically: a process that ends needs no teardown. Call it before dlclose of a lowered library. */
+ * automatically: a process that ends needs no teardown. A lowered library stays loaded until its own count is
+ * zero: call it before dlclose. */
 void rex_offload_fini(void);
 
 /* Why the last registration failed, or NULL when it did not. Valid until the next init or fini. */
@@ -45,14 +47,14 @@ struct __tgt_offload_entry {
   uint16_t version;  /* 1 */
   uint16_t kind;     /* 1: OpenMP; anything else crashes LLVM 22 */
   uint32_t flags;
-  void *addr; /* host key of a kernel, or address of a variable */
-  char *name; /* symbol in the device image */
+  void *addr;    /* host key of a kernel, or address of a variable */
+  char *name;    /* symbol in the device image */
   uint64_t size; /* 0: kernel, otherwise bytes of the variable */
   uint64_t data;
   void *aux;
 };
-#define REX_ENTRY(address, symbol, bytes, entry_flags) \
-  { 0, 1, 1, (entry_flags), (void *)(address), (char *)(symbol), (bytes), 0, NULL }
+#define REX_ENTRY(address, symbol, bytes, entry_flags)                                                       \
+  {0, 1, 1, (entry_flags), (void *)(address), (char *)(symbol), (bytes), 0, NULL}
 #else
 struct __tgt_offload_entry {
   void *addr;
@@ -61,8 +63,8 @@ struct __tgt_offload_entry {
   int32_t flags;
   int32_t data;
 };
-#define REX_ENTRY(address, symbol, bytes, entry_flags) \
-  { (void *)(address), (char *)(symbol), (bytes), (entry_flags), 0 }
+#define REX_ENTRY(address, symbol, bytes, entry_flags)                                                       \
+  {(void *)(address), (char *)(symbol), (bytes), (entry_flags), 0}
 #endif
 
 #define REX_KERNEL_ENTRY(key, symbol) REX_ENTRY(&(key), symbol, 0, 0)
@@ -108,11 +110,18 @@ struct __tgt_kernel_arguments {
   uint32_t DynCGroupMem;   /* bytes of dynamic shared memory */
 };
 
-#define REX_KERNEL_ARGUMENTS(count, bases, begins, sizes, types, names, trips) \
-  { 0, (uint32_t)(count), (bases), (begins), (sizes), (types), (names), NULL, (uint64_t)(trips), 0, { 0, 0, 0 }, { 0, 0, 0 }, 0 }
+/* clang-format off */
+#define REX_KERNEL_ARGUMENTS(count, bases, begins, sizes, types, names, trips)                               \
+  { 0, (uint32_t)(count), (bases), (begins), (sizes), (types), (names), NULL, (uint64_t)(trips), 0,          \
+    { 0, 0, 0 }, { 0, 0, 0 }, 0 }
+/* clang-format on */
 
 /* The device of a directive without a device clause. */
 #define REX_DEVICE_DEFAULT (-1)
+
+/* Number of teams for a kernel whose teams all update one place at their end (a reduction), when the program
+ * leaves the number open: as few as keep the device busy. 0 leaves it open for any other kernel. */
+#define REX_TEAMS_FEW (-1)
 
 /* The runtime's spelling of where a mapped item is: REX_NAME("x[0:n]"). */
 #define REX_NAME(item) ((void *)(";" item ";" __FILE__ ";" REX_TEXT(__LINE__) ";0;;"))
@@ -135,18 +144,19 @@ static inline uint64_t rex_trips(int64_t span, int64_t step) {
   return span > 0 && step > 0 ? ((uint64_t)span - 1) / (uint64_t)step + 1 : 0;
 }
 
-/* Runs a kernel and waits for it. teams, threads: 0 leaves the choice to the runtime.
+/* Runs a kernel and waits for it. teams: a number, 0 or REX_TEAMS_FEW; threads: a number or 0 (open).
  * Returns 0 when it ran on the device; otherwise the caller runs the original statement. */
-#define __tgt_target_kernel(device, teams, threads, key, arguments) \
+#define __tgt_target_kernel(device, teams, threads, key, arguments)                                          \
   rex___tgt_target_kernel(__FILE__, __func__, __LINE__, device, teams, threads, key, arguments)
 
-/* Maps, unmaps or updates `count` items. After begin, bases[i] of a RETURN_PARAM item is its device address. */
-#define __tgt_target_data_begin(device, count, bases, begins, sizes, types, names) \
+/* Maps, unmaps or updates items. After begin, bases[i] of a RETURN_PARAM item is its device address. */
+#define __tgt_target_data_begin(device, count, bases, begins, sizes, types, names)                           \
   rex___tgt_target_data_begin(__FILE__, __func__, __LINE__, device, count, bases, begins, sizes, types, names)
-#define __tgt_target_data_end(device, count, bases, begins, sizes, types, names) \
+#define __tgt_target_data_end(device, count, bases, begins, sizes, types, names)                             \
   rex___tgt_target_data_end(__FILE__, __func__, __LINE__, device, count, bases, begins, sizes, types, names)
-#define __tgt_target_data_update(device, count, bases, begins, sizes, types, names) \
-  rex___tgt_target_data_update(__FILE__, __func__, __LINE__, device, count, bases, begins, sizes, types, names)
+#define __tgt_target_data_update(device, count, bases, begins, sizes, types, names)                          \
+  rex___tgt_target_data_update(__FILE__, __func__, __LINE__, device, count, bases, begins, sizes, types,     \
+                               names)
 
 /* Defined once per program or shared library, by register_cubin.cpp. Hidden, so that each library keeps to
  * its own image when several are loaded into one process. */

@@ -4,12 +4,16 @@
 //   g++ -x c++ -O2 -shared -fPIC -DREX_DEVICE_HOST -DREX_DEVICE_SOURCE="\"rex_lib_x.cu\"" rex_nvidia.cu
 //       -Wl,-Bsymbolic -o rex_lib_nvidia.cubin
 //
-// For a GPU there is nothing to add. For LLVM's host device it adds what a GPU does in hardware: it runs the
+// For a GPU there is little to add. For LLVM's host device it adds what a GPU does in hardware: it runs the
 // blocks of a grid on a few OS threads, and the threads of a block one after the other. In a kernel with
 // barriers each of these threads has its own stack, and a barrier switches to the next one.
 //
 //   REX_HOST_THREADS   OS threads, default one per processor
 //   REX_HOST_STACK     bytes of stack for a thread of a kernel with barriers, default 256 KiB
+
+#define REX_NVIDIA_WORDS_ONLY
+#include "rex_nvidia.h"
+#undef REX_NVIDIA_WORDS_ONLY
 
 #ifdef REX_DEVICE_HOST
 
@@ -28,10 +32,6 @@
 #ifndef __x86_64__
 #include <ucontext.h>
 #endif
-
-#define REX_NVIDIA_GRID_ONLY
-#include "rex_nvidia.h"
-#undef REX_NVIDIA_GRID_ONLY
 
 // An image of several device files has all this in each of its objects; the linker keeps one.
 #define REX_ONE_OF_MANY __attribute__((weak))
@@ -61,7 +61,8 @@ public:
   explicit Stacks(size_t count) : count_(count), page_bytes_(static_cast<size_t>(sysconf(_SC_PAGESIZE))) {
     const size_t asked = environment_number("REX_HOST_STACK", 256 * 1024);
     stack_bytes_ = (asked + page_bytes_ - 1) / page_bytes_ * page_bytes_;
-    void *pages = mmap(nullptr, bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *pages =
+        mmap(nullptr, bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (pages == MAP_FAILED) fail("no memory for the stacks of a block: lower REX_HOST_STACK");
     pages_ = static_cast<char *>(pages);
     for (size_t i = 0; i < count_; ++i) mprotect(stack(i) - page_bytes_, page_bytes_, PROT_NONE);
@@ -198,7 +199,8 @@ struct Barrier {
 class Team {
 public:
   explicit Team(const Grid &grid)
-      : grid_(grid), threads_(grid.threads), warps_((grid.threads + 31) / 32), stacks_(stack_pool().take(grid.threads)) {}
+      : grid_(grid), threads_(grid.threads), warps_((grid.threads + 31) / 32),
+        stacks_(stack_pool().take(grid.threads)) {}
   Team(const Team &) = delete;
   ~Team() { stack_pool().give_back(stacks_); }
 
@@ -323,8 +325,9 @@ inline uint64_t processors() {
 
 } // namespace rex_host
 
-REX_ONE_OF_MANY void rex_host_run(rex_kernel_kind kind, void (*thread)(const uint64_t *slots), const uint64_t *slots,
-                                  uint64_t teams, uint64_t threads, uint64_t shared_bytes) {
+REX_ONE_OF_MANY void rex_host_run(rex_kernel_kind kind, void (*thread)(const uint64_t *slots),
+                                  const uint64_t *slots, uint64_t teams, uint64_t threads,
+                                  uint64_t shared_bytes) {
   rex_host::Grid grid{kind, thread, slots, teams, threads, shared_bytes, {0}};
   const uint64_t workers = teams < rex_host::processors() ? teams : rex_host::processors();
   std::vector<std::thread> helpers;

@@ -7,13 +7,15 @@
 //   g++ or clang++ with -DREX_DEVICE_HOST                   a shared object for LLVM's host device
 // The first knows CUDA's words; for the others they are supplied here, as far as kernels of rex use them.
 //
-// Because it stands below the user's macros, no name here is short or all upper case without REX_, and no
-// header is included that those macros could break.
+// Because the second part stands below the user's macros, no name there is short or all upper case without
+// REX_, and no header is included that those macros could break.
 
-// ---- The grid on the host device (run by rex_nvidia.cu) -------------------------------------------------
+// ---- First part: before the user's includes -------------------------------------------------------------
+//
+// rex_nvidia.cu includes this part alone (REX_NVIDIA_WORDS_ONLY) in front of the device file.
 
-#ifndef REX_NVIDIA_GRID
-#define REX_NVIDIA_GRID
+#ifndef REX_NVIDIA_WORDS
+#define REX_NVIDIA_WORDS
 
 #include <stddef.h>
 #include <stdint.h>
@@ -22,8 +24,9 @@
 /// REX_TEAM: a kernel with barriers; the threads of a block take turns at each.
 enum rex_kernel_kind { REX_LOOP, REX_TEAM };
 
-#ifdef REX_DEVICE_HOST
-// Hidden: images in one process must not share these.
+#if defined(REX_DEVICE_HOST)
+
+// What rex_nvidia.cu does for a host image. Hidden: images in one process must not share it.
 #pragma GCC visibility push(hidden)
 struct rex_index {
   unsigned x, y, z;
@@ -41,10 +44,118 @@ void rex_host_pause();
 /// Dynamic shared memory of the running block.
 void *rex_host_shared();
 #pragma GCC visibility pop
+
+#elif defined(__clang__) && defined(__CUDA__)
+
+#define REX_CLANG_CUDA
+
+#define __global__ __attribute__((global))
+#define __device__ __attribute__((device))
+#define __host__ __attribute__((host))
+#define __constant__ __attribute__((constant))
+#define __shared__ __attribute__((shared))
+#define __forceinline__ __inline__ __attribute__((always_inline))
+#define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
+
+#define REX_INDEX(object, of)                                                                                \
+  struct rex_##object {                                                                                      \
+    __declspec(property(get = rex_x)) unsigned x;                                                            \
+    __declspec(property(get = rex_y)) unsigned y;                                                            \
+    __declspec(property(get = rex_z)) unsigned z;                                                            \
+    static __device__ __forceinline__ unsigned rex_x() { return __nvvm_read_ptx_sreg_##of##_x(); }           \
+    static __device__ __forceinline__ unsigned rex_y() { return __nvvm_read_ptx_sreg_##of##_y(); }           \
+    static __device__ __forceinline__ unsigned rex_z() { return __nvvm_read_ptx_sreg_##of##_z(); }           \
+  };                                                                                                         \
+  extern const __device__ rex_##object object;
+REX_INDEX(threadIdx, tid)
+REX_INDEX(blockIdx, ctaid)
+REX_INDEX(blockDim, ntid)
+REX_INDEX(gridDim, nctaid)
+#undef REX_INDEX
+
+__device__ __forceinline__ void __syncwarp(unsigned mask = ~0u) {
+  asm volatile("bar.warp.sync %0;" : : "r"(mask) : "memory");
+}
+__device__ __forceinline__ unsigned __shfl_down_sync(unsigned mask, unsigned value, unsigned distance) {
+  unsigned result;
+  asm volatile("shfl.sync.down.b32 %0, %1, %2, 31, %3;"
+               : "=r"(result)
+               : "r"(value), "r"(distance), "r"(mask));
+  return result;
+}
+
+// The C library on the GPU: printf, malloc and assert are the driver's, the mathematical functions are those
+// of NVIDIA's libdevice. Without it (-Xclang -mlink-builtin-bitcode) those below are instructions, and ptxas
+// names any other (sin, exp, pow, ...) as an unresolved function.
+extern "C" {
+__device__ int printf(const char *, ...);
+__device__ int vprintf(const char *, const char *);
+__device__ void *malloc(size_t);
+__device__ void free(void *);
+__device__ void __assertfail(const char *, const char *, unsigned, const char *, size_t);
+__device__ __forceinline__ void __assert_fail(const char *what, const char *file, unsigned line,
+                                              const char *function) {
+  __assertfail(what, file, line, function, 1);
+}
+__device__ __forceinline__ void *memmove(void *to, const void *from, size_t bytes) {
+  return __builtin_memmove(to, from, bytes);
+}
+}
+// clang's own overloads for the device; they ask which CUDA they are for, and stand around <cmath>.
+#define CUDA_VERSION 12000
+#include <__clang_cuda_math_forward_declares.h>
+#include <cmath>
+#include <limits.h>
+#include <__clang_cuda_libdevice_declares.h>
+#include <__clang_cuda_device_functions.h>
+#include <__clang_cuda_math.h>
+#include <__clang_cuda_cmath.h>
+#undef CUDA_VERSION
+
+#define REX_MATH(function)                                                                                   \
+  __device__ __forceinline__ double __nv_##function(double x) { return __builtin_##function(x); }            \
+  __device__ __forceinline__ float __nv_##function##f(float x) { return __builtin_##function##f(x); }
+#define REX_MATH_2(function)                                                                                 \
+  __device__ __forceinline__ double __nv_##function(double x, double y) {                                    \
+    return __builtin_##function(x, y);                                                                       \
+  }                                                                                                          \
+  __device__ __forceinline__ float __nv_##function##f(float x, float y) {                                    \
+    return __builtin_##function##f(x, y);                                                                    \
+  }
+extern "C" {
+REX_MATH(sqrt)
+REX_MATH(fabs)
+REX_MATH(floor)
+REX_MATH(ceil)
+REX_MATH(trunc)
+REX_MATH(round)
+REX_MATH(rint)
+REX_MATH(nearbyint)
+REX_MATH_2(fmin)
+REX_MATH_2(fmax)
+REX_MATH_2(copysign)
+__device__ __forceinline__ double __nv_fma(double x, double y, double z) { return __builtin_fma(x, y, z); }
+__device__ __forceinline__ float __nv_fmaf(float x, float y, float z) { return __builtin_fmaf(x, y, z); }
+__device__ __forceinline__ int __nv_abs(int x) { return x < 0 ? -x : x; }
+__device__ __forceinline__ long long __nv_llabs(long long x) { return x < 0 ? -x : x; }
+__device__ __forceinline__ int __nv_isnand(double x) { return x != x; }
+__device__ __forceinline__ int __nv_isnanf(float x) { return x != x; }
+__device__ __forceinline__ int __nv_isinfd(double x) { return __builtin_fabs(x) == __builtin_huge_val(); }
+__device__ __forceinline__ int __nv_isinff(float x) { return __builtin_fabsf(x) == __builtin_huge_valf(); }
+__device__ __forceinline__ int __nv_isfinited(double x) { return __builtin_fabs(x) < __builtin_huge_val(); }
+__device__ __forceinline__ int __nv_finitef(float x) { return __builtin_fabsf(x) < __builtin_huge_valf(); }
+__device__ __forceinline__ int __nv_signbitd(double x) { return __builtin_signbit(x); }
+__device__ __forceinline__ int __nv_signbitf(float x) { return __builtin_signbitf(x); }
+}
+#undef REX_MATH
+#undef REX_MATH_2
+
 #endif
 #endif
 
-#if !defined(REX_NVIDIA_GRID_ONLY) && !defined(REX_NVIDIA_H)
+// ---- Second part: below the user's includes and macros --------------------------------------------------
+
+#if !defined(REX_NVIDIA_WORDS_ONLY) && !defined(REX_NVIDIA_H)
 #define REX_NVIDIA_H
 
 #include <type_traits>
@@ -52,8 +163,6 @@ void *rex_host_shared();
 #ifndef REX_LLVM_ABI
 #define REX_LLVM_ABI 19
 #endif
-
-// ---- CUDA's words where the compiler does not know them --------------------------------------------------
 
 #if defined(REX_DEVICE_HOST)
 
@@ -75,85 +184,27 @@ inline void __syncwarp(unsigned = ~0u) { rex_host_warp_barrier(); }
 inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 inline void __threadfence_block() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 
-#elif defined(__clang__) && defined(__CUDA__)
-
-#define __global__ __attribute__((global))
-#define __device__ __attribute__((device))
-#define __host__ __attribute__((host))
-#define __constant__ __attribute__((constant))
-#define __shared__ __attribute__((shared))
-#define __forceinline__ __inline__ __attribute__((always_inline))
-#define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
-
-#define REX_INDEX(object, of)                                                                  \
-  struct rex_##object {                                                                        \
-    __declspec(property(get = rex_x)) unsigned x;                                              \
-    __declspec(property(get = rex_y)) unsigned y;                                              \
-    __declspec(property(get = rex_z)) unsigned z;                                              \
-    static __device__ __forceinline__ unsigned rex_x() { return __nvvm_read_ptx_sreg_##of##_x(); } \
-    static __device__ __forceinline__ unsigned rex_y() { return __nvvm_read_ptx_sreg_##of##_y(); } \
-    static __device__ __forceinline__ unsigned rex_z() { return __nvvm_read_ptx_sreg_##of##_z(); } \
-  };                                                                                           \
-  extern const __device__ rex_##object object;
-REX_INDEX(threadIdx, tid)
-REX_INDEX(blockIdx, ctaid)
-REX_INDEX(blockDim, ntid)
-REX_INDEX(gridDim, nctaid)
-#undef REX_INDEX
-
-__device__ __forceinline__ void __syncwarp(unsigned mask = ~0u) {
-  asm volatile("bar.warp.sync %0;" : : "r"(mask) : "memory");
-}
-__device__ __forceinline__ void __threadfence() { __nvvm_membar_gl(); }
-__device__ __forceinline__ void __threadfence_block() { __nvvm_membar_cta(); }
-__device__ __forceinline__ unsigned __shfl_down_sync(unsigned mask, unsigned value, unsigned distance) {
-  unsigned result;
-  asm volatile("shfl.sync.down.b32 %0, %1, %2, 31, %3;" : "=r"(result) : "r"(value), "r"(distance), "r"(mask));
-  return result;
-}
-
-// Device functions of the C library that the GPU has. sqrt, fabs and the roundings are instructions; the
-// others (sin, exp, pow, ...) are in NVIDIA's libdevice, and calling them without it is an error here.
-extern "C" {
-__device__ int printf(const char *, ...);
-__device__ int vprintf(const char *, const char *);
-__device__ void *malloc(size_t);
-__device__ void free(void *);
-__device__ void __assertfail(const char *, const char *, unsigned, const char *, size_t);
-__device__ __forceinline__ void __assert_fail(const char *what, const char *file, unsigned line, const char *function) {
-  __assertfail(what, file, line, function, 1);
-}
-}
-#define REX_MATH_1(function)                                                                                \
-  __device__ __forceinline__ double function(double value) { return __builtin_##function(value); }          \
-  __device__ __forceinline__ float function(float value) { return __builtin_##function##f(value); }         \
-  __device__ __forceinline__ float function##f(float value) { return __builtin_##function##f(value); }
-REX_MATH_1(sqrt)
-REX_MATH_1(fabs)
-REX_MATH_1(floor)
-REX_MATH_1(ceil)
-REX_MATH_1(trunc)
-REX_MATH_1(rint)
-#undef REX_MATH_1
-
 #endif
 
-#if defined(REX_DEVICE_HOST) || (defined(__clang__) && defined(__CUDA__))
+#if defined(REX_DEVICE_HOST) || defined(REX_CLANG_CUDA)
 
 /// The type of a parameter that takes part in no deduction: atomicAdd(&counter, 1) for any counter.
 template <typename Value> struct rex_same {
   typedef Value type;
 };
 
-#define REX_ATOMIC(name, builtin)                                                                       \
-  template <typename Value>                                                                             \
-  __device__ __forceinline__ Value name(Value *address, typename rex_same<Value>::type value) {         \
-    return builtin(address, value, __ATOMIC_RELAXED);                                                   \
+#define REX_ATOMIC(name, builtin)                                                                            \
+  template <typename Value>                                                                                  \
+  __device__ __forceinline__ Value name(Value *address, typename rex_same<Value>::type value) {              \
+    return builtin(address, value, __ATOMIC_RELAXED);                                                        \
   }
 REX_ATOMIC(atomicSub, __atomic_fetch_sub)
 REX_ATOMIC(atomicAnd, __atomic_fetch_and)
 REX_ATOMIC(atomicOr, __atomic_fetch_or)
 REX_ATOMIC(atomicXor, __atomic_fetch_xor)
+#ifdef REX_CLANG_CUDA
+REX_ATOMIC(atomicAdd, __atomic_fetch_add)
+#endif
 #undef REX_ATOMIC
 
 template <typename Value>
@@ -170,28 +221,21 @@ __device__ __forceinline__ Value atomicExch(Value *address, typename rex_same<Va
   return before;
 }
 
-#define REX_ATOMIC(name, after)                                                                         \
-  template <typename Value>                                                                             \
-  __device__ __forceinline__ Value name(Value *address, typename rex_same<Value>::type value) {         \
-    Value before, wanted;                                                                               \
-    __atomic_load(address, &before, __ATOMIC_RELAXED);                                                  \
-    do wanted = after;                                                                                  \
+#define REX_ATOMIC(name, after)                                                                              \
+  template <typename Value>                                                                                  \
+  __device__ __forceinline__ Value name(Value *address, typename rex_same<Value>::type value) {              \
+    Value before, wanted;                                                                                    \
+    __atomic_load(address, &before, __ATOMIC_RELAXED);                                                       \
+    do wanted = after;                                                                                       \
     while (!__atomic_compare_exchange(address, &before, &wanted, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)); \
-    return before;                                                                                      \
+    return before;                                                                                           \
   }
 REX_ATOMIC(atomicMin, value < before ? value : before)
 REX_ATOMIC(atomicMax, before < value ? value : before)
 #ifdef REX_DEVICE_HOST
-REX_ATOMIC(atomicAdd, before + value)
+REX_ATOMIC(atomicAdd, before + value) // of floating types too, which gcc has no builtin for
 #endif
 #undef REX_ATOMIC
-
-#ifndef REX_DEVICE_HOST
-template <typename Value>
-__device__ __forceinline__ Value atomicAdd(Value *address, typename rex_same<Value>::type value) {
-  return __atomic_fetch_add(address, value, __ATOMIC_RELAXED);
-}
-#endif
 
 #endif
 
@@ -225,9 +269,9 @@ template <typename First, typename... Others> struct rex_parameters<void(First, 
   static constexpr bool are_slots = sizeof(First) == 8 && rex_parameters<void(Others...)>::are_slots;
 };
 
-#define REX_CHECK_KERNEL(name, parameters_count)                                                          \
-  static_assert(rex_parameters<decltype(name)>::count == (parameters_count) + REX_HIDDEN_PARAMETERS,      \
-                #name " has another number of parameters");                                               \
+#define REX_CHECK_KERNEL(name, parameters_count)                                                             \
+  static_assert(rex_parameters<decltype(name)>::count == (parameters_count) + REX_HIDDEN_PARAMETERS,         \
+                #name " has another number of parameters");                                                  \
   static_assert(rex_parameters<decltype(name)>::are_slots, #name " has a parameter that is not 8 bytes wide");
 
 /// REX_KERNEL(kernel, parameters without the hidden one, REX_LOOP or REX_TEAM), after the kernel: what the
@@ -252,8 +296,11 @@ template <size_t... Position> struct rex_positions_to<0, Position...> {
 
 /// Calls a kernel with arguments from slots.
 template <typename Type, Type *Kernel> struct rex_host_kernel;
-template <typename... Parameter, void (*Kernel)(Parameter...)> struct rex_host_kernel<void(Parameter...), Kernel> {
-  static void call(const uint64_t *slots) { call(slots, typename rex_positions_to<sizeof...(Parameter)>::type()); }
+template <typename... Parameter, void (*Kernel)(Parameter...)>
+struct rex_host_kernel<void(Parameter...), Kernel> {
+  static void call(const uint64_t *slots) {
+    call(slots, typename rex_positions_to<sizeof...(Parameter)>::type());
+  }
 
 private:
   template <size_t... Position> static void call(const uint64_t *slots, rex_positions<Position...>) {
@@ -268,17 +315,17 @@ private:
 };
 
 // Three arguments follow the kernel's own: teams, threads and bytes of dynamic shared memory.
-#define REX_KERNEL(name, parameters_count, kind)                                                          \
-  REX_CHECK_KERNEL(name, parameters_count)                                                                \
-  __attribute__((visibility("default"))) void name##__host_entry(uint64_t first, ...) {                   \
-    constexpr int count = (parameters_count) + REX_HIDDEN_PARAMETERS;                                     \
-    va_list others;                                                                                       \
-    va_start(others, first);                                                                              \
-    const rex_slots<count + 3> argument(first, others);                                                   \
-    va_end(others);                                                                                       \
-    rex_host_run(kind, rex_host_kernel<decltype(name), name>::call, argument.slot, argument.slot[count],  \
-                 argument.slot[count + 1], argument.slot[count + 2]);                                     \
-  }                                                                                                       \
+#define REX_KERNEL(name, parameters_count, kind)                                                             \
+  REX_CHECK_KERNEL(name, parameters_count)                                                                   \
+  __attribute__((visibility("default"))) void name##__host_entry(uint64_t first, ...) {                      \
+    constexpr int count = (parameters_count) + REX_HIDDEN_PARAMETERS;                                        \
+    va_list others;                                                                                          \
+    va_start(others, first);                                                                                 \
+    const rex_slots<count + 3> argument(first, others);                                                      \
+    va_end(others);                                                                                          \
+    rex_host_run(kind, rex_host_kernel<decltype(name), name>::call, argument.slot, argument.slot[count],     \
+                 argument.slot[count + 1], argument.slot[count + 2]);                                        \
+  }                                                                                                          \
   REX_IMAGE_ENTRY(name##__host_entry, (void *)name##__host_entry, 0)
 
 // LLVM 14 and 15 want a table in the host image too (register_cubin.cpp orders its own by it).
@@ -289,9 +336,10 @@ struct rex_image_entry {
   size_t bytes;
   int32_t flags, reserved;
 };
-#define REX_IMAGE_ENTRY(name, address, bytes)                                                             \
-  __attribute__((section("omp_offloading_entries"), used, aligned(8), visibility("default")))             \
-  rex_image_entry name##__image_entry = {address, #name, bytes, 0, 0};
+#define REX_IMAGE_SECTION                                                                                    \
+  __attribute__((section("omp_offloading_entries"), used, aligned(8), visibility("default")))
+#define REX_IMAGE_ENTRY(name, address, bytes)                                                                \
+  REX_IMAGE_SECTION rex_image_entry name##__image_entry = {address, #name, bytes, 0, 0};
 #else
 #define REX_IMAGE_ENTRY(name, address, bytes)
 #endif
@@ -300,20 +348,21 @@ struct rex_image_entry {
 
 /// How LLVM 18 and later learn a kernel's execution mode; without it they launch exactly the numbers given.
 struct rex_kernel_environment {
-  uint8_t generic_state_machine, nested_parallelism, execution_mode;
-  int32_t min_threads, max_threads, min_teams, max_teams, reduction_bytes, reduction_length;
-  void *ident, *dynamic;
+  uint8_t generic_state_machine = 0, nested_parallelism = 0, execution_mode = 2; // SPMD
+  int32_t min_threads = 0, max_threads = 0, min_teams = 0, max_teams = 0;
+  int32_t reduction_bytes = 0, reduction_length = 0;
+  void *ident = nullptr, *dynamic = nullptr;
 };
 static_assert(sizeof(rex_kernel_environment) == 48, "layout of KernelEnvironmentTy");
-#define REX_KERNEL(name, parameters_count, kind)                                                          \
-  REX_CHECK_KERNEL(name, parameters_count)                                                                \
-  __device__ rex_kernel_environment name##_kernel_environment = {0, 0, 2 /* SPMD */, 0, 0, 0, 0, 0, 0, nullptr, nullptr};
+#define REX_KERNEL(name, parameters_count, kind)                                                             \
+  REX_CHECK_KERNEL(name, parameters_count)                                                                   \
+  __device__ rex_kernel_environment name##_kernel_environment;
 #define REX_IMAGE_ENTRY(name, address, bytes)
 
 #else
 
-#define REX_KERNEL(name, parameters_count, kind)                                                          \
-  REX_CHECK_KERNEL(name, parameters_count)                                                                \
+#define REX_KERNEL(name, parameters_count, kind)                                                             \
+  REX_CHECK_KERNEL(name, parameters_count)                                                                   \
   __device__ signed char name##_exec_mode = 2 /* SPMD */;
 #define REX_IMAGE_ENTRY(name, address, bytes)
 
@@ -342,64 +391,74 @@ template <typename Element> REX_DEVICE Element *rex_dynamic_shared() {
 
 // ---- Trip counts ----------------------------------------------------------------------------------------
 
-/// The type in which C compares two integers.
+/// The type in which C compares two numbers.
 template <typename First, typename Second> struct rex_compared {
   typedef decltype(First() + Second()) type;
 };
 
-/// Steps of one from `from` up to `to`. Integers of any two types; pointers and iterators.
+/// Result, in a function for numbers, and in the one of the same name for pointers and iterators.
+template <typename Type, typename Result>
+using rex_for_numbers = typename std::enable_if<std::is_arithmetic<Type>::value, Result>::type;
+template <typename Type, typename Result>
+using rex_for_pointers = typename std::enable_if<!std::is_arithmetic<Type>::value, Result>::type;
+
+/// Steps of one from `from` up to `to`.
 template <typename From, typename To>
-REX_DEVICE typename std::enable_if<std::is_arithmetic<From>::value, uint64_t>::type rex_distance(From from, To to) {
+REX_DEVICE rex_for_numbers<From, uint64_t> rex_distance(From from, To to) {
   typedef typename rex_compared<From, To>::type Compared;
-  return static_cast<uint64_t>(static_cast<Compared>(to)) - static_cast<uint64_t>(static_cast<Compared>(from));
+  return static_cast<uint64_t>(static_cast<Compared>(to)) -
+         static_cast<uint64_t>(static_cast<Compared>(from));
 }
 template <typename From, typename To>
-REX_DEVICE typename std::enable_if<!std::is_arithmetic<From>::value, uint64_t>::type rex_distance(From from, To to) {
+REX_DEVICE rex_for_pointers<From, uint64_t> rex_distance(From from, To to) {
   return static_cast<uint64_t>(to - from);
 }
 
 /// Whether first < second, as the source's comparison says it.
 template <typename First, typename Second>
-REX_DEVICE typename std::enable_if<std::is_arithmetic<First>::value, bool>::type rex_less(First first, Second second) {
+REX_DEVICE rex_for_numbers<First, bool> rex_less(First first, Second second) {
   typedef typename rex_compared<First, Second>::type Compared;
   return static_cast<Compared>(first) < static_cast<Compared>(second);
 }
 template <typename First, typename Second>
-REX_DEVICE typename std::enable_if<!std::is_arithmetic<First>::value, bool>::type rex_less(First first, Second second) {
+REX_DEVICE rex_for_pointers<First, bool> rex_less(First first, Second second) {
   return first < second;
 }
 
 /// Iterations of  for (i = low; i < high; i += step), and of the same loop with <=, step > 0.
-template <typename Low, typename High, typename Step> REX_DEVICE uint64_t rex_trips_lt(Low low, High high, Step step) {
+template <typename Low, typename High, typename Step>
+REX_DEVICE uint64_t rex_trips_lt(Low low, High high, Step step) {
   return rex_less(low, high) ? (rex_distance(low, high) - 1) / static_cast<uint64_t>(step) + 1 : 0;
 }
-template <typename Low, typename High, typename Step> REX_DEVICE uint64_t rex_trips_le(Low low, High high, Step step) {
+template <typename Low, typename High, typename Step>
+REX_DEVICE uint64_t rex_trips_le(Low low, High high, Step step) {
   return rex_less(high, low) ? 0 : rex_distance(low, high) / static_cast<uint64_t>(step) + 1;
 }
 
 /// Iterations of  for (i = high; i > low; i -= step), and of the same loop with >=, step > 0.
-template <typename High, typename Low, typename Step> REX_DEVICE uint64_t rex_trips_gt(High high, Low low, Step step) {
+template <typename High, typename Low, typename Step>
+REX_DEVICE uint64_t rex_trips_gt(High high, Low low, Step step) {
   return rex_trips_lt(low, high, step);
 }
-template <typename High, typename Low, typename Step> REX_DEVICE uint64_t rex_trips_ge(High high, Low low, Step step) {
+template <typename High, typename Low, typename Step>
+REX_DEVICE uint64_t rex_trips_ge(High high, Low low, Step step) {
   return rex_trips_le(low, high, step);
 }
 
-/// Iterations of  for (i = from; i != to; i += step), step of either sign; unsigned integers wrap.
-template <typename From, typename To, typename Step>
-REX_DEVICE typename std::enable_if<std::is_arithmetic<From>::value, uint64_t>::type
-rex_trips_ne(From from, To to, Step step) {
-  typedef typename std::make_unsigned<From>::type Distance;
-  const int64_t signed_step = static_cast<int64_t>(step);
-  return signed_step > 0 ? static_cast<Distance>(rex_distance(from, to)) / static_cast<uint64_t>(signed_step)
-                         : static_cast<Distance>(rex_distance(to, from)) / (0 - static_cast<uint64_t>(signed_step));
+/// A distance as a variable of this type counts it: unsigned integers wrap.
+template <typename Variable> REX_DEVICE rex_for_numbers<Variable, uint64_t> rex_wrapped(uint64_t distance) {
+  return static_cast<typename std::make_unsigned<Variable>::type>(distance);
 }
+template <typename Variable> REX_DEVICE rex_for_pointers<Variable, uint64_t> rex_wrapped(uint64_t distance) {
+  return distance;
+}
+
+/// Iterations of  for (i = from; i != to; i += step), step of either sign.
 template <typename From, typename To, typename Step>
-REX_DEVICE typename std::enable_if<!std::is_arithmetic<From>::value, uint64_t>::type
-rex_trips_ne(From from, To to, Step step) {
-  const int64_t signed_step = static_cast<int64_t>(step);
-  return signed_step > 0 ? rex_distance(from, to) / static_cast<uint64_t>(signed_step)
-                         : rex_distance(to, from) / (0 - static_cast<uint64_t>(signed_step));
+REX_DEVICE uint64_t rex_trips_ne(From from, To to, Step step) {
+  const int64_t up = static_cast<int64_t>(step);
+  return up > 0 ? rex_wrapped<From>(rex_distance(from, to)) / static_cast<uint64_t>(up)
+                : rex_wrapped<From>(rex_distance(to, from)) / (0 - static_cast<uint64_t>(up));
 }
 
 // ---- Arrays whose extents are known at run time ---------------------------------------------------------
@@ -409,7 +468,8 @@ rex_trips_ne(From from, To to, Step step) {
 template <typename Element, int Rank> class rex_view {
 public:
   template <typename... Extents>
-  REX_DEVICE rex_view(Element *base, Extents... extents) : base_(base), extents_{static_cast<uint64_t>(extents)...} {
+  REX_DEVICE rex_view(Element *base, Extents... extents)
+      : base_(base), extents_{static_cast<uint64_t>(extents)...} {
     static_assert(sizeof...(Extents) == Rank, "one extent for each dimension");
   }
   REX_DEVICE rex_view(Element *base, const uint64_t *extents) : base_(base) {
@@ -475,11 +535,19 @@ REX_DEVICE double rex_omp_get_wtime() {
 }
 
 // omp_lock_t is any type of at least four bytes.
-template <typename Lock> REX_DEVICE void rex_omp_init_lock(Lock *lock) { rex_lock_init(reinterpret_cast<unsigned *>(lock)); }
+template <typename Lock> REX_DEVICE void rex_omp_init_lock(Lock *lock) {
+  rex_lock_init(reinterpret_cast<unsigned *>(lock));
+}
 template <typename Lock> REX_DEVICE void rex_omp_destroy_lock(Lock *) {}
-template <typename Lock> REX_DEVICE void rex_omp_set_lock(Lock *lock) { rex_lock_take(reinterpret_cast<unsigned *>(lock)); }
-template <typename Lock> REX_DEVICE void rex_omp_unset_lock(Lock *lock) { rex_lock_release(reinterpret_cast<unsigned *>(lock)); }
-template <typename Lock> REX_DEVICE int rex_omp_test_lock(Lock *lock) { return rex_lock_try(reinterpret_cast<unsigned *>(lock)); }
+template <typename Lock> REX_DEVICE void rex_omp_set_lock(Lock *lock) {
+  rex_lock_take(reinterpret_cast<unsigned *>(lock));
+}
+template <typename Lock> REX_DEVICE void rex_omp_unset_lock(Lock *lock) {
+  rex_lock_release(reinterpret_cast<unsigned *>(lock));
+}
+template <typename Lock> REX_DEVICE int rex_omp_test_lock(Lock *lock) {
+  return rex_lock_try(reinterpret_cast<unsigned *>(lock));
+}
 
 // Below this line the names mean the functions above, whether or not <omp.h> declared them for the host.
 #define omp_get_thread_num rex_omp_get_thread_num

@@ -27,11 +27,11 @@ REX_DEVICE void rex_lock_release(unsigned *lock) {
 /// The threads of a warp enter one after the other: the thread that has the lock goes through the statements
 /// and gives it back inside the loop in which the others wait.
 #define REX_CRITICAL_LOCK(name) static __device__ unsigned name
-#define REX_CRITICAL(name)                                                  \
-  for (bool rex_is_done = false; !rex_is_done;)                             \
-    if (!rex_lock_try(&name)) {                                             \
-      REX_CRITICAL_WAIT();                                                  \
-    } else                                                                  \
+#define REX_CRITICAL(name)                                                                                   \
+  for (bool rex_is_done = false; !rex_is_done;)                                                              \
+    if (!rex_lock_try(&name)) {                                                                              \
+      REX_CRITICAL_WAIT();                                                                                   \
+    } else                                                                                                   \
       for (; !rex_is_done; rex_lock_release(&name), rex_is_done = true)
 #ifdef REX_DEVICE_HOST
 #define REX_CRITICAL_WAIT() rex_host_pause()
@@ -46,9 +46,9 @@ REX_DEVICE void rex_lock_release(unsigned *lock) {
 enum rex_width { rex_width_word, rex_width_part, rex_width_lock };
 template <typename Value> struct rex_width_of {
   static constexpr bool is_aligned = alignof(Value) >= sizeof(Value);
-  static constexpr rex_width value = (sizeof(Value) == 4 || sizeof(Value) == 8) && is_aligned   ? rex_width_word
-                                     : (sizeof(Value) == 1 || sizeof(Value) == 2) && is_aligned ? rex_width_part
-                                                                                                : rex_width_lock;
+  static constexpr bool is_word = is_aligned && (sizeof(Value) == 4 || sizeof(Value) == 8);
+  static constexpr bool is_part = is_aligned && (sizeof(Value) == 1 || sizeof(Value) == 2);
+  static constexpr rex_width value = is_word ? rex_width_word : is_part ? rex_width_part : rex_width_lock;
 };
 
 /// What an atomic update saw and left.
@@ -168,10 +168,12 @@ REX_DEVICE rex_update<Value> rex_atomic_apply(Value *address, Function function)
 template <typename Value> REX_DEVICE Value rex_atomic_read(const Value *address) {
   return rex_atomic_access<Value>::read(address);
 }
-template <typename Value, typename Operand> REX_DEVICE Value rex_atomic_exchange(Value *address, Operand operand) {
+template <typename Value, typename Operand>
+REX_DEVICE Value rex_atomic_exchange(Value *address, Operand operand) {
   return rex_atomic_access<Value>::exchange(address, static_cast<Value>(operand));
 }
-template <typename Value, typename Operand> REX_DEVICE void rex_atomic_write(Value *address, Operand operand) {
+template <typename Value, typename Operand>
+REX_DEVICE void rex_atomic_write(Value *address, Operand operand) {
   rex_atomic_exchange(address, operand);
 }
 
@@ -184,27 +186,31 @@ struct rex_floating_word : rex_any_types {}; // float or double, and an operand 
 struct rex_integer_word : rex_any_types {};  // an integer of the size of a word, and any integer
 struct rex_same_word : rex_integer_word {};  // the same, both of one type
 
+template <bool Condition, typename Yes, typename No>
+using rex_choose = typename std::conditional<Condition, Yes, No>::type;
+
 template <typename Value, typename Operand> struct rex_types_of {
-  static constexpr bool floating = (std::is_same<Value, float>::value || std::is_same<Value, double>::value) &&
-                                   (std::is_integral<Operand>::value || std::is_same<Operand, float>::value ||
-                                    std::is_same<Operand, Value>::value);
-  static constexpr bool integer = std::is_integral<Value>::value && std::is_integral<Operand>::value &&
-                                  rex_width_of<Value>::value == rex_width_word;
-  typedef typename std::conditional<
-      floating, rex_floating_word,
-      typename std::conditional<
-          integer, typename std::conditional<std::is_same<Value, Operand>::value, rex_same_word, rex_integer_word>::type,
-          rex_any_types>::type>::type type;
+  static constexpr bool is_same = std::is_same<Value, Operand>::value;
+  static constexpr bool is_integer =
+      std::is_integral<Value>::value && std::is_integral<Operand>::value && rex_width_of<Value>::is_word;
+  static constexpr bool is_floating =
+      (std::is_same<Value, float>::value || std::is_same<Value, double>::value) &&
+      (is_same || std::is_integral<Operand>::value || std::is_same<Operand, float>::value);
+  typedef rex_choose<is_integer, rex_choose<is_same, rex_same_word, rex_integer_word>,
+                     rex_choose<is_floating, rex_floating_word, rex_any_types>>
+      type;
 };
 
-#define REX_ATOMIC(name, result)                                                                            \
-  template <typename Value, typename Operand>                                                               \
-  REX_DEVICE Value rex_atomic_##name(Value *address, Operand operand, rex_any_types) {                      \
-    return rex_atomic_apply(address, [operand](Value value) { return static_cast<Value>(result); }).before; \
-  }                                                                                                         \
-  template <typename Value, typename Operand> REX_DEVICE Value rex_atomic_##name(Value *address, Operand operand) { \
-    return rex_atomic_##name(address, operand, typename rex_types_of<Value, Operand>::type());              \
+#define REX_ATOMIC(name, result)                                                                             \
+  template <typename Value, typename Operand>                                                                \
+  REX_DEVICE Value rex_atomic_##name(Value *address, Operand operand, rex_any_types) {                       \
+    return rex_atomic_apply(address, [operand](Value value) { return static_cast<Value>(result); }).before;  \
+  }                                                                                                          \
+  template <typename Value, typename Operand>                                                                \
+  REX_DEVICE Value rex_atomic_##name(Value *address, Operand operand) {                                      \
+    return rex_atomic_##name(address, operand, typename rex_types_of<Value, Operand>::type());               \
   }
+// clang-format off
 REX_ATOMIC(add, value + operand)
 REX_ATOMIC(sub, value - operand)
 REX_ATOMIC(mul, value * operand)
@@ -218,14 +224,15 @@ REX_ATOMIC(land, value && operand)
 REX_ATOMIC(lor, value || operand)
 REX_ATOMIC(min, rex_less(operand, value) ? operand : value)
 REX_ATOMIC(max, rex_less(value, operand) ? operand : value)
+// clang-format on
 #undef REX_ATOMIC
 
-#define REX_ATOMIC(name, types, Word, instruction, value)                                                   \
-  template <typename Value, typename Operand>                                                               \
-  REX_DEVICE Value rex_atomic_##name(Value *address, Operand operand, types) {                              \
-    typedef typename rex_atomic_access<Value>::Word Word;                                                   \
-    const Word word = static_cast<Word>(operand);                                                           \
-    return static_cast<Value>(instruction(reinterpret_cast<Word *>(address), value));                       \
+#define REX_ATOMIC(name, types, Word, instruction, value)                                                    \
+  template <typename Value, typename Operand>                                                                \
+  REX_DEVICE Value rex_atomic_##name(Value *address, Operand operand, types) {                               \
+    typedef typename rex_atomic_access<Value>::Word Word;                                                    \
+    const Word word = static_cast<Word>(operand);                                                            \
+    return static_cast<Value>(instruction(reinterpret_cast<Word *>(address), value));                        \
   }
 REX_ATOMIC(add, rex_integer_word, Word, atomicAdd, word)
 REX_ATOMIC(sub, rex_integer_word, Word, atomicAdd, 0 - word)
@@ -261,13 +268,14 @@ template <typename Value> struct rex_range<Value, true> {
 
 /// An operator has an identity and combines two partial results. User-declared reductions are structs with
 /// the same two functions. A `-` reduction adds.
-#define REX_OPERATOR(name, initial, result)                                                        \
-  struct name {                                                                                    \
-    template <typename Value> static REX_DEVICE Value identity() { return static_cast<Value>(initial); } \
-    template <typename Value> static REX_DEVICE void combine(Value &out, const Value &in) {        \
-      out = static_cast<Value>(result);                                                            \
-    }                                                                                              \
+#define REX_OPERATOR(name, initial, result)                                                                  \
+  struct name {                                                                                              \
+    template <typename Value> static REX_DEVICE Value identity() { return static_cast<Value>(initial); }     \
+    template <typename Value> static REX_DEVICE void combine(Value &out, const Value &in) {                  \
+      out = static_cast<Value>(result);                                                                      \
+    }                                                                                                        \
   };
+// clang-format off
 REX_OPERATOR(rex_add, 0, out + in)
 REX_OPERATOR(rex_mul, 1, out * in)
 REX_OPERATOR(rex_min, rex_range<Value>::highest, in < out ? in : out)
@@ -277,27 +285,45 @@ REX_OPERATOR(rex_or, 0, out | in)
 REX_OPERATOR(rex_xor, 0, out ^ in)
 REX_OPERATOR(rex_land, 1, out && in)
 REX_OPERATOR(rex_lor, 0, out || in)
+// clang-format on
 #undef REX_OPERATOR
 
-/// Combines `value` into *target, atomically.
-template <typename Operation, typename Value> REX_DEVICE void rex_combine(Operation, Value *target, const Value &value) {
-  rex_atomic_apply(target, [&value](Value combined) {
-    Operation::combine(combined, value);
-    return combined;
-  });
+/// Combines `value` into *target, atomically: by an instruction where there is one, in a loop for other types
+/// of a word's size, under the lock for the rest. (A loop on the word around a smaller object would reach
+/// beyond an object that is mapped alone.)
+template <typename Operation, typename Value> REX_DEVICE void rex_combine(Value *target, const Value &value) {
+  rex_combine(Operation(), target, value, std::integral_constant<bool, rex_width_of<Value>::is_word>());
 }
-template <typename Value> REX_DEVICE void rex_combine(rex_add, Value *target, const Value &value) { rex_atomic_add(target, value); }
-template <typename Value> REX_DEVICE void rex_combine(rex_min, Value *target, const Value &value) { rex_atomic_min(target, value); }
-template <typename Value> REX_DEVICE void rex_combine(rex_max, Value *target, const Value &value) { rex_atomic_max(target, value); }
-template <typename Value> REX_DEVICE void rex_combine(rex_and, Value *target, const Value &value) { rex_atomic_and(target, value); }
-template <typename Value> REX_DEVICE void rex_combine(rex_or, Value *target, const Value &value) { rex_atomic_or(target, value); }
-template <typename Value> REX_DEVICE void rex_combine(rex_xor, Value *target, const Value &value) { rex_atomic_xor(target, value); }
+#define REX_COMBINE(is_word, width)                                                                          \
+  template <typename Operation, typename Value>                                                              \
+  REX_DEVICE void rex_combine(Operation, Value *target, const Value &value, std::is_word##_type) {           \
+    rex_atomic_access<Value, width>::apply(target, [&value](Value combined) {                                \
+      Operation::combine(combined, value);                                                                   \
+      return combined;                                                                                       \
+    });                                                                                                      \
+  }
+REX_COMBINE(true, rex_width_word)
+REX_COMBINE(false, rex_width_lock)
+#undef REX_COMBINE
+
+#define REX_COMBINE(name)                                                                                    \
+  template <typename Value>                                                                                  \
+  REX_DEVICE void rex_combine(rex_##name, Value *target, const Value &value, std::true_type) {               \
+    rex_atomic_##name(target, value);                                                                        \
+  }
+REX_COMBINE(add)
+REX_COMBINE(min)
+REX_COMBINE(max)
+REX_COMBINE(and)
+REX_COMBINE(or)
+REX_COMBINE(xor)
+#undef REX_COMBINE
 
 // ---- Collectives ----------------------------------------------------------------------------------------
 
 /// Room for objects in shared memory, without their constructors.
-#define REX_SHARED_ROOM(Value, count, name)                                                    \
-  __shared__ __attribute__((aligned(16))) unsigned char name##_bytes[sizeof(Value) * (count)]; \
+#define REX_SHARED_ROOM(Value, count, name)                                                                  \
+  __shared__ __attribute__((aligned(16))) unsigned char name##_bytes[sizeof(Value) * (count)];               \
   Value *name = reinterpret_cast<Value *>(name##_bytes)
 
 /// The value of the block's first thread, to all its threads.
@@ -313,7 +339,7 @@ template <typename Value> REX_DEVICE Value rex_broadcast(Value value) {
 
 /// Combines the values of all threads of the grid into *target. Each thread calls it once, at its end.
 template <typename Operation, typename Value> inline void rex_reduce(Value *target, Value value) {
-  rex_combine(Operation(), target, value);
+  rex_combine<Operation>(target, value);
 }
 
 /// Combines the values of the block's threads, for all of them.
@@ -330,7 +356,8 @@ template <typename Operation, typename Value> inline Value rex_reduce_block(Valu
 #else
 
 /// The value of the lane `distance` above.
-template <typename Value> REX_DEVICE Value rex_from_lane(unsigned mask, const Value &value, unsigned distance) {
+template <typename Value>
+REX_DEVICE Value rex_from_lane(unsigned mask, const Value &value, unsigned distance) {
   constexpr unsigned words = (sizeof(Value) + 3) / 4;
   unsigned word[words] = {};
   __builtin_memcpy(word, &value, sizeof value);
@@ -339,7 +366,8 @@ template <typename Value> REX_DEVICE Value rex_from_lane(unsigned mask, const Va
 }
 
 /// Combines the values of the warp's first `lanes` threads; the first of them has the result.
-template <typename Operation, typename Value> REX_DEVICE void rex_reduce_warp(Value &value, unsigned lane, unsigned lanes) {
+template <typename Operation, typename Value>
+REX_DEVICE void rex_reduce_warp(Value &value, unsigned lane, unsigned lanes) {
   const unsigned mask = lanes < 32 ? (1u << lanes) - 1 : ~0u;
   for (unsigned distance = 16; distance > 0; distance /= 2) {
     const Value other = rex_from_lane(mask, value, distance);
@@ -366,7 +394,7 @@ template <typename Operation, typename Value> REX_DEVICE void rex_reduce_to_firs
 /// Combines the values of all threads of the grid into *target. Each thread calls it once, at its end.
 template <typename Operation, typename Value> REX_DEVICE void rex_reduce(Value *target, Value value) {
   rex_reduce_to_first<Operation>(value);
-  if (threadIdx.x == 0) rex_combine(Operation(), target, value);
+  if (threadIdx.x == 0) rex_combine<Operation>(target, value);
 }
 
 /// Combines the values of the block's threads, for all of them.

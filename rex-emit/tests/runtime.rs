@@ -3,6 +3,8 @@
 //! Each test builds small programs of `tests/runtime/` and runs them on LLVM's host device. Without
 //! libomptarget of LLVM 19 they say so and pass. Other LLVM versions and compilers: `tests/runtime/matrix.sh`.
 
+#![expect(clippy::print_stdout, reason = "a test that cannot run says why")]
+
 #[path = "runtime/toolbox.rs"]
 mod toolbox;
 
@@ -41,6 +43,43 @@ fn every_call_shape_works_in_c_and_cpp() {
     );
     let cpp = tools.link("cpp", &[object, tools.registration()], &[]);
     tools.check_passes(&cpp, &[]);
+}
+
+#[test]
+fn verbose_names_launches_and_transfers_with_their_lines() {
+    let Some(tools) = Toolbox::new("verbose") else {
+        return;
+    };
+    tools.image(IMAGE, "kernels.cu", &[]);
+    let program = tools.program("kernels", "kernels.c", &[]);
+    let outcome = tools.run(&program, &[], &[("REX_VERBOSE", "1")]);
+    let said = |what: &str| {
+        outcome
+            .stderr
+            .lines()
+            .any(|line| line.starts_with("rex: ") && line.contains(what))
+    };
+    for what in [
+        "image: ",
+        "registered 8 entries with LLVM 19, 4 devices",
+        ": launch axpy__kernel__, 8 teams of 4 threads, 3 arguments",
+        ": launch axpy__kernel__, 3 teams of 4 threads, 3 arguments",
+        ": launch axpy__kernel__, 8 teams of 64 threads, 3 arguments",
+        ": launch nothing__kernel__, 1 teams of 4 threads, 0 arguments",
+        ": data begin tofrom x, 8000 bytes",
+        ": data update from x, 8000 bytes",
+    ] {
+        assert!(said(what), "{what} in {}", outcome.describe(&program));
+    }
+    let line = fs::read_to_string(program_file("kernels.c"))
+        .expect("the source can be read")
+        .lines()
+        .position(|line| line.contains("&axpy__id__"))
+        .expect("the launch is there");
+    assert!(said(&format!(
+        "kernels.c:{}: launch axpy__kernel__",
+        line + 1
+    )));
 }
 
 #[test]

@@ -11,12 +11,12 @@
 #include "rex_nvidia.h"
 
 static int failures;
-#define CHECK(condition)                                      \
-  do {                                                        \
-    if (!(condition)) {                                       \
-      failures++;                                             \
-      printf("line %d is wrong: %s\n", __LINE__, #condition); \
-    }                                                         \
+#define CHECK(condition)                                                                                     \
+  do {                                                                                                       \
+    if (!(condition)) {                                                                                      \
+      failures++;                                                                                            \
+      printf("line %d is wrong: %s\n", __LINE__, #condition);                                                \
+    }                                                                                                        \
   } while (0)
 
 // ---- Trip counts: every pair of types, compared with the loop itself --------------------------------------
@@ -103,7 +103,8 @@ static void check_trips() {
   CHECK(rex_trips_ne(v.begin(), v.end(), 1) == 7);
 }
 
-// ---- Views -------------------------------------------------------------------------------------------------
+// ---- Views
+// -------------------------------------------------------------------------------------------------
 
 static int sum_of(const int *row, int n) {
   int sum = 0;
@@ -131,26 +132,28 @@ static void check_views() {
   CHECK(c[59] == 59 && c == flat);
 }
 
-// ---- Atomic updates ----------------------------------------------------------------------------------------
+// ---- Atomic updates
+// ----------------------------------------------------------------------------------------
 
 struct wide {
   double a, b, c;
 };
 inline bool operator==(const wide &x, const wide &y) { return x.a == y.a && x.b == y.b && x.c == y.c; }
 
-template <typename Value, typename Operand> static void check_atomic_arithmetic(Value start, Operand operand) {
+template <typename Value, typename Operand>
+static void check_atomic_arithmetic(Value start, Operand operand) {
   struct {
     Value before, value, after; // neighbours that must not change
   } place;
-#define CHECK_ATOMIC(name, expression)                               \
-  do {                                                               \
-    place = {start, start, start};                                   \
-    Value value = start;                                             \
-    const Value expected = static_cast<Value>(expression);           \
-    CHECK(rex_atomic_##name(&place.value, operand) == start);        \
-    CHECK(place.value == expected);                                  \
-    CHECK(place.before == start && place.after == start);            \
-    (void)value;                                                     \
+#define CHECK_ATOMIC(name, expression)                                                                       \
+  do {                                                                                                       \
+    place = {start, start, start};                                                                           \
+    Value value = start;                                                                                     \
+    const Value expected = static_cast<Value>(expression);                                                   \
+    CHECK(rex_atomic_##name(&place.value, operand) == start);                                                \
+    CHECK(place.value == expected);                                                                          \
+    CHECK(place.before == start && place.after == start);                                                    \
+    (void)value;                                                                                             \
   } while (0)
   CHECK_ATOMIC(add, value + operand);
   CHECK_ATOMIC(sub, value - operand);
@@ -215,19 +218,22 @@ static void check_identities() {
   CHECK(rex_min::identity<float>() == std::numeric_limits<float>::infinity());
   CHECK(rex_max::identity<double>() == -std::numeric_limits<double>::infinity());
   CHECK(rex_min::identity<bool>() == true && rex_max::identity<bool>() == false);
-  CHECK(rex_and::identity<unsigned short>() == 65535 && rex_and::identity<bool>() == true && rex_and::identity<long>() == -1);
+  CHECK(rex_and::identity<unsigned short>() == 65535 && rex_and::identity<bool>() == true &&
+        rex_and::identity<long>() == -1);
   CHECK(rex_mul::identity<std::complex<float>>() == std::complex<float>(1, 0));
   CHECK(rex_land::identity<double>() == 1 && rex_lor::identity<char>() == 0);
 }
 
-// ---- Grids -------------------------------------------------------------------------------------------------
+// ---- Grids
+// -------------------------------------------------------------------------------------------------
 
 REX_CRITICAL_LOCK(grid_lock);
 
 extern "C" {
 
 // Reductions of every width, by all threads of a grid at once.
-__global__ void reduce_all(REX_LAUNCH_ENVIRONMENT long *sum, signed char *bits, double *high, std::complex<double> *complex_sum, wide *unused) {
+__global__ void reduce_all(REX_LAUNCH_ENVIRONMENT long *sum, signed char *bits, double *high,
+                           std::complex<double> *complex_sum, wide *unused) {
   rex_reduce<rex_add>(sum, (long)omp_get_thread_num());
   rex_reduce<rex_xor>(bits, (signed char)(1 << blockIdx.x % 7));
   rex_reduce<rex_max>(high, (double)(blockIdx.x * blockDim.x + threadIdx.x));
@@ -307,7 +313,8 @@ static void check_grids() {
   signed char bits = 0;
   double high = 0;
   std::complex<double> complex_sum;
-  reduce_all__host_entry(0, AS_SLOT(&sum), AS_SLOT(&bits), AS_SLOT(&high), AS_SLOT(&complex_sum), AS_SLOT(0), uint64_t(7), uint64_t(33), uint64_t(0));
+  reduce_all__host_entry(0, AS_SLOT(&sum), AS_SLOT(&bits), AS_SLOT(&high), AS_SLOT(&complex_sum), AS_SLOT(0),
+                         uint64_t(7), uint64_t(33), uint64_t(0));
   CHECK(sum == 7 * 33 * 32 / 2);
   CHECK(bits == 127);
   CHECK(high == 7 * 33 - 1);
@@ -323,10 +330,12 @@ static void check_grids() {
   omp_lock_t lock;
   int count[2] = {0, 0}, warp_sums[3];
   omp_init_lock(&lock);
-  locks__host_entry(0, AS_SLOT(&lock), AS_SLOT(count), AS_SLOT(warp_sums), uint64_t(8), uint64_t(96), uint64_t(0));
+  locks__host_entry(0, AS_SLOT(&lock), AS_SLOT(count), AS_SLOT(warp_sums), uint64_t(8), uint64_t(96),
+                    uint64_t(0));
   CHECK(count[0] == 8 * 96);
   CHECK(count[1] == 8 * 96);
-  CHECK(warp_sums[0] == 31 * 32 / 2 && warp_sums[1] == 32 * 32 + 31 * 32 / 2 && warp_sums[2] == 64 * 32 + 31 * 32 / 2);
+  CHECK(warp_sums[0] == 31 * 32 / 2 && warp_sums[1] == 32 * 32 + 31 * 32 / 2 &&
+        warp_sums[2] == 64 * 32 + 31 * 32 / 2);
 
   std::vector<int> blocks(1000);
   const double start = omp_get_wtime();

@@ -1,5 +1,5 @@
-/* Every call shape of lowered files, against the real runtime: kernels with and without arguments, literals of
- * all widths, 13 arguments 1,000 times, data regions (nested too), updates, a declare target variable,
+/* Every call shape of lowered files, against the real runtime: kernels with and without arguments, literals
+ * of all widths, 13 arguments 1,000 times, data regions (nested too), updates, a declare target variable,
  * device pointers. C and C++. Prints PASS. */
 #include <math.h>
 #include <stdbool.h>
@@ -9,7 +9,15 @@
 #include "rex_kmp.h"
 
 enum { N = 1000, TEAMS = 1000 };
-enum { TO = 1, FROM = 2, TOFROM = 3, PARAMETER = 0x20, RETURN = 0x40, LITERAL = 0x120, IMPLICIT_LITERAL = 0x320 };
+enum {
+  TO = 1,
+  FROM = 2,
+  TOFROM = 3,
+  PARAMETER = 0x20,
+  RETURN = 0x40,
+  LITERAL = 0x120,
+  IMPLICIT_LITERAL = 0x320
+};
 
 struct point {
   double x, y, z;
@@ -17,9 +25,9 @@ struct point {
 
 int counter = 5;
 
-#define KERNEL(kernel)                                                      \
-  static char kernel##__id__;                                               \
-  static struct __tgt_offload_entry kernel##__omp_offload_entry__ REX_OFFLOAD_ENTRY = \
+#define KERNEL(kernel)                                                                                       \
+  static char kernel##__id__;                                                                                \
+  static struct __tgt_offload_entry kernel##__omp_offload_entry__ REX_OFFLOAD_ENTRY =                        \
       REX_KERNEL_ENTRY(kernel##__id__, #kernel "__kernel__");
 KERNEL(axpy)
 KERNEL(reductions)
@@ -32,12 +40,12 @@ static struct __tgt_offload_entry counter__omp_offload_entry__ REX_OFFLOAD_ENTRY
     REX_GLOBAL_ENTRY(&counter, "counter", sizeof(counter), 0);
 
 static int failures;
-#define CHECK(condition)                                         \
-  do {                                                           \
-    if (!(condition)) {                                          \
-      failures++;                                                \
-      printf("line %d is wrong: %s\n", __LINE__, #condition);    \
-    }                                                            \
+#define CHECK(condition)                                                                                     \
+  do {                                                                                                       \
+    if (!(condition)) {                                                                                      \
+      failures++;                                                                                            \
+      printf("line %d is wrong: %s\n", __LINE__, #condition);                                                \
+    }                                                                                                        \
   } while (0)
 
 static double x[N], y[N];
@@ -89,7 +97,8 @@ static void check_reductions(void) {
   {
     void *n__arg = rex_literal(&n, sizeof(n));
     void *items[] = {v, n__arg, &sum, &bits, &low, &high, &product, &all, &points, &least, &half};
-    int64_t sizes[] = {sizeof v, sizeof n, sizeof sum, sizeof bits, sizeof low, sizeof high, sizeof product, sizeof all, sizeof points, sizeof least, sizeof half};
+    int64_t sizes[] = {sizeof v,       sizeof n,   sizeof sum,    sizeof bits,  sizeof low, sizeof high,
+                       sizeof product, sizeof all, sizeof points, sizeof least, sizeof half};
     int64_t types[] = {0x21, IMPLICIT_LITERAL, 0x23, 0x23, 0x23, 0x23, 0x23, 0x23, 0x23, 0x23, 0x23};
     struct __tgt_kernel_arguments launch = REX_KERNEL_ARGUMENTS(11, items, items, sizes, types, NULL, N);
     CHECK(__tgt_target_kernel(REX_DEVICE_DEFAULT, 7, 100, &reductions__id__, &launch) == 0);
@@ -141,13 +150,17 @@ static void check_literals(void) {
   char *p = NULL;
   uint64_t e[] = {9, 10, 11, 12};
   const double expected[] = {-3, -300, -70000, -5e9, 1.5, -2.25, 1, 1, 9 + 20 + 33 + 48, 1004, sqrt(2.0)};
-  void *items[] = {rex_literal(&c, sizeof c), rex_literal(&s, sizeof s), rex_literal(&i, sizeof i), rex_literal(&l, sizeof l),
-                   rex_literal(&f, sizeof f), rex_literal(&d, sizeof d), rex_literal(&b, sizeof b), rex_literal(&p, sizeof p), out,
-                   rex_literal(&e[0], 8), rex_literal(&e[1], 8), rex_literal(&e[2], 8), rex_literal(&e[3], 8)};
+  void *items[] = {rex_literal(&c, sizeof c), rex_literal(&s, sizeof s), rex_literal(&i, sizeof i),
+                   rex_literal(&l, sizeof l), rex_literal(&f, sizeof f), rex_literal(&d, sizeof d),
+                   rex_literal(&b, sizeof b), rex_literal(&p, sizeof p), out,
+                   rex_literal(&e[0], 8),     rex_literal(&e[1], 8),     rex_literal(&e[2], 8),
+                   rex_literal(&e[3], 8)};
   int64_t sizes[] = {1, 2, 4, 8, 4, 8, 1, 8, sizeof out, 8, 8, 8, 8};
-  int64_t types[] = {LITERAL, LITERAL, IMPLICIT_LITERAL, LITERAL, LITERAL, LITERAL, LITERAL, LITERAL, 0x23, LITERAL, LITERAL, LITERAL, LITERAL};
+  int64_t types[] = {LITERAL, LITERAL, IMPLICIT_LITERAL, LITERAL, LITERAL, LITERAL, LITERAL,
+                     LITERAL, 0x23,    LITERAL,          LITERAL, LITERAL, LITERAL};
   struct __tgt_kernel_arguments launch = REX_KERNEL_ARGUMENTS(13, items, items, sizes, types, NULL, 1);
-  for (k = 0; k < 1000; k++) CHECK(__tgt_target_kernel(REX_DEVICE_DEFAULT, 1, 1, &literals__id__, &launch) == 0);
+  for (k = 0; k < 1000; k++)
+    CHECK(__tgt_target_kernel(REX_DEVICE_DEFAULT, 1, 1, &literals__id__, &launch) == 0);
   for (k = 0; k < 11; k++) CHECK(out[k] == expected[k]);
   {
     void *items2[] = {&counter};
@@ -166,7 +179,8 @@ static void scale(double *device_x, int n, int64_t type, int64_t size) {
 
 static void check_data(void) {
   void *bases[] = {x}, *begins[] = {x}, *names[] = {REX_NAME("x")};
-  int64_t sizes[] = {sizeof x}, with_pointer[] = {TOFROM | RETURN}, to[] = {TO}, from[] = {FROM}, tofrom[] = {TOFROM};
+  int64_t sizes[] = {sizeof x}, with_pointer[] = {TOFROM | RETURN}, to[] = {TO}, from[] = {FROM},
+          tofrom[] = {TOFROM};
   double *device_x;
   int i;
   for (i = 0; i < N; i++) x[i] = i;

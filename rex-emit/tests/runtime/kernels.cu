@@ -33,15 +33,19 @@ REX_GLOBAL(counter)
 __global__ void axpy__kernel__(REX_LAUNCH_ENVIRONMENT double *y, double *x, uint64_t n__arg) {
   int n = rex_literal<int>(n__arg);
   uint64_t rex_trips = rex_trips_lt(0, n, 1);
-  for (uint64_t rex_i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x; rex_i < rex_trips; rex_i += (uint64_t)gridDim.x * blockDim.x) {
+  for (uint64_t rex_i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x; rex_i < rex_trips;
+       rex_i += (uint64_t)gridDim.x * blockDim.x) {
     int i = 0 + (int)rex_i;
-    { y[i] += 2 * x[i]; }
+    {
+      y[i] += 2 * x[i];
+    }
   }
 }
 REX_KERNEL(axpy__kernel__, 3, REX_LOOP)
 
-__global__ void reductions__kernel__(REX_LAUNCH_ENVIRONMENT int *v, uint64_t n__arg, long *sum, unsigned *bits, int *low, float *high,
-                                     long long *product, int *all, struct point *points, unsigned char *least, double *half) {
+__global__ void reductions__kernel__(REX_LAUNCH_ENVIRONMENT int *v, uint64_t n__arg, long *sum,
+                                     unsigned *bits, int *low, float *high, long long *product, int *all,
+                                     struct point *points, unsigned char *least, double *half) {
   int n = rex_literal<int>(n__arg);
   long my_sum = rex_add::identity<long>();
   unsigned my_bits = rex_xor::identity<unsigned>();
@@ -53,7 +57,8 @@ __global__ void reductions__kernel__(REX_LAUNCH_ENVIRONMENT int *v, uint64_t n__
   unsigned char my_least = rex_min::identity<unsigned char>();
   double my_half = rex_add::identity<double>();
   uint64_t rex_trips = rex_trips_lt(0, n, 1);
-  for (uint64_t rex_i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x; rex_i < rex_trips; rex_i += (uint64_t)gridDim.x * blockDim.x) {
+  for (uint64_t rex_i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x; rex_i < rex_trips;
+       rex_i += (uint64_t)gridDim.x * blockDim.x) {
     int i = 0 + (int)rex_i;
     my_sum += v[i];
     my_bits ^= (unsigned)v[i];
@@ -103,12 +108,14 @@ __global__ void collectives__kernel__(REX_LAUNCH_ENVIRONMENT int *out) {
   double *shared = rex_dynamic_shared<double>();
   if (threadIdx.x == 0) shared[15] = 0.5;
   __syncthreads();
-  if (shared[15] == 0.5 && merged.x == blockDim.x && merged.z == blockDim.x - 1) out[blockIdx.x * blockDim.x + threadIdx.x] = leader * 1000 + threads;
+  if (shared[15] == 0.5 && merged.x == blockDim.x && merged.z == blockDim.x - 1)
+    out[blockIdx.x * blockDim.x + threadIdx.x] = leader * 1000 + threads;
 }
 REX_KERNEL(collectives__kernel__, 1, REX_TEAM)
 
-__global__ void literals__kernel__(REX_LAUNCH_ENVIRONMENT uint64_t c__arg, uint64_t s__arg, uint64_t i__arg, uint64_t l__arg, uint64_t f__arg,
-                                   uint64_t d__arg, uint64_t b__arg, uint64_t p__arg, double *out, uint64_t e0__arg, uint64_t e1__arg,
+__global__ void literals__kernel__(REX_LAUNCH_ENVIRONMENT uint64_t c__arg, uint64_t s__arg, uint64_t i__arg,
+                                   uint64_t l__arg, uint64_t f__arg, uint64_t d__arg, uint64_t b__arg,
+                                   uint64_t p__arg, double *out, uint64_t e0__arg, uint64_t e1__arg,
                                    uint64_t e2__arg, uint64_t e3__arg) {
   out[0] = rex_literal<signed char>(c__arg);
   out[1] = rex_literal<short>(s__arg);

@@ -56,11 +56,14 @@ int main(int argc, char **argv) {
   CHECK(!adds(probe, 1));
   CHECK(adds(tens.probe, 10));
 
-  dlclose(tens.handle); /* without fini: what the runtime knows must not dangle */
+  dlclose(tens.handle); /* without fini: it stays loaded and registered */
+  CHECK(adds(tens.probe, 10));
   rex_offload_init();
   CHECK(adds(probe, 1));
   hundreds = open_library(argv[2]);
   CHECK(adds(hundreds.probe, 100));
+  tens = open_library(argv[1]);
+  CHECK(adds(tens.probe, 10));
   CHECK(adds(probe, 1));
   puts(probe_failures ? "FAIL" : "PASS");
   return probe_failures != 0;

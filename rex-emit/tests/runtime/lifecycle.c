@@ -24,7 +24,7 @@ int main(void) {
   __tgt_target_data_update(REX_DEVICE_DEFAULT, 1, bases, begins, sizes, types, NULL);
   __tgt_target_data_end(REX_DEVICE_DEFAULT, 1, bases, begins, sizes, types, NULL);
   CHECK(omp_get_num_devices() >= 0); /* crashes in LLVM 19 when the runtime is gone */
-  rex_offload_fini(); /* one too many does no harm */
+  rex_offload_fini();                /* one too many does no harm */
 
   for (i = 0; i < 20; i++) {
     value = i;

@@ -6,7 +6,8 @@
 #include "rex_kmp.h"
 
 static char probe__id__;
-static struct __tgt_offload_entry probe__omp_offload_entry__ REX_OFFLOAD_ENTRY = REX_KERNEL_ENTRY(probe__id__, "probe__kernel__");
+static struct __tgt_offload_entry probe__omp_offload_entry__ REX_OFFLOAD_ENTRY =
+    REX_KERNEL_ENTRY(probe__id__, "probe__kernel__");
 
 /* 0: ran on the device. Otherwise *value is as before. */
 static int probe(int *value) {
@@ -17,12 +18,12 @@ static int probe(int *value) {
 }
 
 static int probe_failures __attribute__((unused));
-#define CHECK(condition)                                      \
-  do {                                                        \
-    if (!(condition)) {                                       \
-      probe_failures++;                                       \
-      printf("line %d is wrong: %s\n", __LINE__, #condition); \
-    }                                                         \
+#define CHECK(condition)                                                                                     \
+  do {                                                                                                       \
+    if (!(condition)) {                                                                                      \
+      probe_failures++;                                                                                      \
+      printf("line %d is wrong: %s\n", __LINE__, #condition);                                                \
+    }                                                                                                        \
   } while (0)
 
 #endif

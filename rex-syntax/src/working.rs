@@ -308,25 +308,29 @@ impl<'s> Code<'s> {
         })
     }
 
-    /// Expands the macro that stands for the head of the loop a directive applies to.
-    fn write_out_loop(&self, next: usize, edits: &mut EditSet) {
-        let Some(token) = self
-            .tokens
-            .get(next)
-            .filter(|token| token.kind == TokenKind::Identifier)
-        else {
-            return;
-        };
-        let at = self.written_at(token.range.start());
-        if !self.macros.begins_loop(token.text(self.text), at) {
-            return;
-        }
-        let found = self
-            .macros
-            .expand_call_at(self.text, token.range.start(), at);
-        let is_new = |range: TextRange| edits.edits().iter().all(|edit| edit.range != range);
-        if let Some((range, expansion)) = found.filter(|(range, _)| is_new(*range)) {
-            edits.replace(range, expansion);
+    /// Expands the macros that stand for the heads of the loops a directive applies to: one, and those directly behind it.
+    fn write_out_loop(&self, mut next: usize, edits: &mut EditSet) {
+        while let Some(token) = self.tokens.get(next) {
+            if token.text(self.text) == "{" {
+                next += 1;
+                continue;
+            }
+            let at = self.written_at(token.range.start());
+            if token.kind != TokenKind::Identifier
+                || !self.macros.begins_loop(token.text(self.text), at)
+            {
+                return;
+            }
+            let Some((range, expansion)) =
+                self.macros
+                    .expand_call_at(self.text, token.range.start(), at)
+            else {
+                return;
+            };
+            if edits.edits().iter().all(|edit| edit.range != range) {
+                edits.replace(range, expansion);
+            }
+            next = self.after(range);
         }
     }
 }

@@ -5,7 +5,7 @@ use la_arena::Arena;
 use rex_syntax::macros::MacroDef;
 use rex_syntax::source::{FileRange, Language, SourceMap};
 use rex_syntax::unit::Unit;
-use rex_syntax::{TextRange, TextSize};
+use rex_syntax::TextRange;
 use smol_str::SmolStr;
 
 use crate::entry::Entry;
@@ -142,16 +142,12 @@ impl Program {
 
     /// The macro a name is at a place of the unit.
     pub fn macro_at(&self, name: &str, at: TextRange) -> Option<&MacroDef> {
-        self.unit.macros.lookup_at(name, self.written(at))
+        self.unit.macros.lookup_at(name, at.start())
     }
 
     /// Every name that a macro's expansion may mention.
     pub fn macro_names(&self, name: &str, at: TextRange) -> Vec<SmolStr> {
-        self.unit.macros.names_used_by(name, self.written(at))
-    }
-
-    fn written(&self, at: TextRange) -> TextSize {
-        self.sources.to_written(self.at(at)).range.start()
+        self.unit.macros.names_used_by(name, at.start())
     }
 
     /// The name of a symbol.

@@ -17,7 +17,7 @@ pub use captures::defaultmap_behavior;
 
 use la_arena::Arena;
 use rex_syntax::macros::MacroDef;
-use rex_syntax::{TextRange, TextSize};
+use rex_syntax::TextRange;
 use rex_syntax::diag::{Code, Diagnostic, Diagnostics};
 use rex_syntax::source::{FileRange, SourceMap};
 use rex_syntax::unit::Unit;
@@ -66,7 +66,6 @@ pub fn build(sources: SourceMap, unit: Unit) -> (Program, Diagnostics) {
 
 /// State while building. Its result is everything but the references to the unit.
 struct Builder<'u> {
-    sources: &'u SourceMap,
     unit: &'u Unit,
     source: &'u str,
     types: TypeTable,
@@ -116,7 +115,6 @@ impl<'u> Builder<'u> {
     fn new(sources: &'u SourceMap, unit: &'u Unit) -> Builder<'u> {
         let source = sources.file(unit.file).text();
         Builder {
-            sources,
             unit,
             source,
             types: TypeTable::default(),
@@ -178,18 +176,14 @@ impl<'u> Builder<'u> {
             .unwrap_or("")
     }
 
-    /// The macro a name is at a place. Definitions are kept by their place in the file the user wrote.
+    /// The macro a name is at a place of the unit.
     fn macro_at(&self, name: &str, at: TextRange) -> Option<&'u MacroDef> {
-        self.unit.macros.lookup_at(name, self.written(at))
+        self.unit.macros.lookup_at(name, at.start())
     }
 
     /// Every name that a macro's expansion may mention.
     fn macro_names(&self, name: &str, at: TextRange) -> Vec<SmolStr> {
-        self.unit.macros.names_used_by(name, self.written(at))
-    }
-
-    fn written(&self, at: TextRange) -> TextSize {
-        self.sources.to_written(self.at(at)).range.start()
+        self.unit.macros.names_used_by(name, at.start())
     }
 
     fn at(&self, range: TextRange) -> FileRange {

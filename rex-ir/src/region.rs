@@ -277,6 +277,8 @@ pub enum DefaultmapBehavior {
     Tofrom,
     /// `firstprivate`
     Firstprivate,
+    /// `private`
+    Private,
     /// No implicit attribute.
     None,
     /// Must be present.

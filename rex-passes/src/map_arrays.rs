@@ -269,6 +269,7 @@ impl<'p> Builder<'p> {
             DefaultmapBehavior::Tofrom
             | DefaultmapBehavior::Default
             | DefaultmapBehavior::Firstprivate
+            | DefaultmapBehavior::Private
             | DefaultmapBehavior::None => MapFlags::TO | MapFlags::FROM,
         };
         let address = self.storage_address(object.clone(), capture.ty);

@@ -3,20 +3,21 @@
 use indexmap::{IndexMap, IndexSet};
 use rex_syntax::TextRange;
 use rex_syntax::cst::Node;
-use rex_syntax::diag::{Code, Diagnostic};
+use rex_syntax::diag::{Code, Diagnostic, Severity};
 use rex_syntax::kind::{Field, Kind};
 use rex_syntax::lex;
-use rex_syntax::omp::clause::{Argument, ClauseName};
+use rex_syntax::omp::clause::ClauseName;
 use rex_syntax::omp::directive::Leaf;
 use smol_str::SmolStr;
 
 use super::Builder;
+use super::implicit::ImplicitRules;
 use super::scopes::last_component;
 use crate::item::{DeviceStorage, FunctionId};
 use crate::map::{MapItem, MapKind, MapModifiers};
 use crate::region::{
-    Call, Capture, CapturedObject, ConstructId, DataConstruct, DataConstructKind,
-    DefaultmapBehavior, DefaultmapCategory, Region, SharingAttribute, Transport,
+    Call, Capture, CapturedObject, ConstructId, DataConstruct, DataConstructKind, Region,
+    SharingAttribute, Transport,
 };
 use crate::symbol::{SymbolId, SymbolKind};
 use crate::ty::{Category, TypeId, TypeKind};
@@ -38,6 +39,12 @@ struct Use {
     at: TextRange,
     written: bool,
     explicit: bool,
+}
+
+/// A construct that was read.
+enum Built {
+    Region(Region),
+    Data(DataConstruct),
 }
 
 /// A name in a piece of device code.
@@ -70,7 +77,10 @@ impl<'u> Builder<'u> {
             if self.is_damaged(id) {
                 continue;
             }
-            match leaf {
+            // A construct with something unsupported in it stays on the host.
+            let mut diagnostics = std::mem::take(&mut self.diagnostics);
+            self.check_clauses(id);
+            let built = match leaf {
                 Leaf::Target => self.read_region(id, function),
                 Leaf::TargetData => self.read_data_construct(id, function, DataConstructKind::Data),
                 Leaf::TargetEnterData => {
@@ -80,7 +90,22 @@ impl<'u> Builder<'u> {
                     self.read_data_construct(id, function, DataConstructKind::ExitData)
                 }
                 _ => self.read_data_construct(id, function, DataConstructKind::Update),
+            };
+            let is_limited = self
+                .diagnostics
+                .iter()
+                .any(|found| found.severity == Severity::Error && found.code.is_limit());
+            match built {
+                Some(Built::Region(region)) if !is_limited => {
+                    self.regions.alloc(region);
+                }
+                Some(Built::Data(data)) if !is_limited => {
+                    self.data_constructs.alloc(data);
+                }
+                _ => {}
             }
+            diagnostics.extend(std::mem::take(&mut self.diagnostics));
+            self.diagnostics = diagnostics;
         }
         self.read_functions();
     }
@@ -135,36 +160,29 @@ impl<'u> Builder<'u> {
         construct: ConstructId,
         function: FunctionId,
         kind: DataConstructKind,
-    ) {
+    ) -> Option<Built> {
         let unit = self.unit;
         let mut maps = Vec::new();
         for idx in self.constructs[construct].directives.clone() {
             maps.extend(self.read_map_clauses(&unit.directives[idx].clauses));
         }
-        self.data_constructs.alloc(DataConstruct {
+        Some(Built::Data(DataConstruct {
             construct,
             kind,
             function,
             maps,
-        });
+        }))
     }
 
-    fn read_region(&mut self, construct: ConstructId, function: FunctionId) {
+    fn read_region(&mut self, construct: ConstructId, function: FunctionId) -> Option<Built> {
         let unit = self.unit;
         let directives = self.constructs[construct].directives.clone();
-        let Some(statement) = self.constructs[construct].statement else {
-            return;
-        };
+        let statement = self.constructs[construct].statement?;
         let mut maps = Vec::new();
-        let mut defaultmaps = Vec::new();
         for idx in &directives {
             maps.extend(self.read_map_clauses(&unit.directives[*idx].clauses));
-            for clause in &unit.directives[*idx].clauses {
-                if clause.name == ClauseName::Defaultmap {
-                    defaultmaps.extend(self.read_defaultmap(clause));
-                }
-            }
         }
+        let rules = self.implicit_rules(construct);
         self.add_reduction_sections(construct, &mut maps);
 
         let mut uses = Uses::default();
@@ -207,7 +225,7 @@ impl<'u> Builder<'u> {
         self.use_types(statement, construct, &mut uses);
         let mut captures = Vec::new();
         for (object, seen) in std::mem::take(&mut uses.objects) {
-            if let Some(capture) = self.capture(object, seen, construct, &maps, &defaultmaps) {
+            if let Some(capture) = self.capture(object, seen, construct, &maps, &rules) {
                 captures.push(capture);
             }
         }
@@ -219,18 +237,18 @@ impl<'u> Builder<'u> {
             .collect();
         uses.member_uses.sort_by_key(|range| range.start());
         uses.this_uses.sort_by_key(|range| range.start());
-        self.regions.alloc(Region {
+        Some(Built::Region(Region {
             construct,
             function,
             maps,
-            defaultmaps,
+            defaultmaps: rules.defaultmaps,
             captures,
             local_declarations,
             member_uses: uses.member_uses,
             this_uses: uses.this_uses,
             calls: uses.calls,
             device_globals: uses.globals.into_iter().collect(),
-        });
+        }))
     }
 
     /// The kernel declares every captured variable again: it needs the local types, constants and extents in their types.
@@ -312,70 +330,6 @@ impl<'u> Builder<'u> {
                 }
             }
         }
-    }
-
-    fn read_defaultmap(
-        &mut self,
-        clause: &rex_syntax::omp::clause::Clause,
-    ) -> Option<(DefaultmapCategory, DefaultmapBehavior)> {
-        let inside = match &clause.argument {
-            Argument::List { modifiers, items } => {
-                let ranges = modifiers
-                    .iter()
-                    .map(|modifier| modifier.range)
-                    .chain(items.iter().map(|item| item.range));
-                ranges
-                    .map(|range| self.text(range))
-                    .collect::<Vec<_>>()
-                    .join(" ")
-            }
-            Argument::Expression {
-                modifiers,
-                expression,
-            } => {
-                let ranges = modifiers
-                    .iter()
-                    .map(|modifier| modifier.range)
-                    .chain([*expression]);
-                ranges
-                    .map(|range| self.text(range))
-                    .collect::<Vec<_>>()
-                    .join(" ")
-            }
-            Argument::Raw(range) => self.text(*range).to_string(),
-            Argument::None => return None,
-        };
-        let mut behavior = None;
-        let mut category = DefaultmapCategory::All;
-        for word in inside
-            .split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
-            .filter(|word| !word.is_empty())
-        {
-            match word.to_ascii_lowercase().as_str() {
-                "alloc" | "storage" => behavior = Some(DefaultmapBehavior::Alloc),
-                "to" => behavior = Some(DefaultmapBehavior::To),
-                "from" => behavior = Some(DefaultmapBehavior::From),
-                "tofrom" => behavior = Some(DefaultmapBehavior::Tofrom),
-                "firstprivate" => behavior = Some(DefaultmapBehavior::Firstprivate),
-                "none" => behavior = Some(DefaultmapBehavior::None),
-                "default" => behavior = Some(DefaultmapBehavior::Default),
-                "present" => behavior = Some(DefaultmapBehavior::Present),
-                "scalar" => category = DefaultmapCategory::Scalar,
-                "aggregate" => category = DefaultmapCategory::Aggregate,
-                "pointer" => category = DefaultmapCategory::Pointer,
-                "all" => category = DefaultmapCategory::All,
-                other => {
-                    let text = other.to_string();
-                    self.report(
-                        Code::ClauseSyntax,
-                        clause.range,
-                        format!("`{text}` is neither a behaviour nor a category of `defaultmap`"),
-                    );
-                    return None;
-                }
-            }
-        }
-        Some((category, behavior?))
     }
 
     /// Walks device code and records every name that comes from outside `statement`.
@@ -765,7 +719,7 @@ impl<'u> Builder<'u> {
         seen: Use,
         construct: ConstructId,
         maps: &[MapItem],
-        defaultmaps: &[(DefaultmapCategory, DefaultmapBehavior)],
+        rules: &ImplicitRules,
     ) -> Option<Capture> {
         let ty = match object {
             CapturedObject::Variable(symbol) => self.symbols[symbol].ty,
@@ -774,7 +728,7 @@ impl<'u> Builder<'u> {
                 self.types.plain(TypeKind::Pointer(class))
             }
         };
-        let transport = self.transport(object, ty, construct, maps, defaultmaps);
+        let transport = self.transport(object, ty, construct, maps, rules, seen.at);
         let Some(transport) = transport else {
             self.report_untyped(object, ty, seen.at);
             return None;
@@ -795,7 +749,8 @@ impl<'u> Builder<'u> {
         ty: TypeId,
         construct: ConstructId,
         maps: &[MapItem],
-        defaultmaps: &[(DefaultmapCategory, DefaultmapBehavior)],
+        rules: &ImplicitRules,
+        at: TextRange,
     ) -> Option<Transport> {
         let category = self.types.category(ty);
         let mine: Vec<&MapItem> = maps.iter().filter(|item| item.root == object).collect();
@@ -832,7 +787,7 @@ impl<'u> Builder<'u> {
         if let Some(transport) = self.listed_transport(symbol, category, construct) {
             return Some(transport);
         }
-        self.implicit_transport(category, defaultmaps)
+        self.implicit_transport(object, category, construct, rules, at)
     }
 
     /// What the data-sharing clauses of the region's own construct say.
@@ -878,39 +833,6 @@ impl<'u> Builder<'u> {
             }
         }
         result
-    }
-
-    fn implicit_transport(
-        &self,
-        category: Category,
-        defaultmaps: &[(DefaultmapCategory, DefaultmapBehavior)],
-    ) -> Option<Transport> {
-        let wanted = match category {
-            Category::Scalar | Category::WideScalar | Category::Dependent => {
-                DefaultmapCategory::Scalar
-            }
-            Category::Aggregate => DefaultmapCategory::Aggregate,
-            Category::Pointer => DefaultmapCategory::Pointer,
-            Category::Function | Category::Unknown => return None,
-        };
-        let behavior = defaultmap_behavior(defaultmaps, wanted);
-        let by_value = match category {
-            Category::Scalar | Category::Pointer | Category::Dependent => Transport::Literal,
-            _ => Transport::Copy,
-        };
-        Some(match behavior {
-            DefaultmapBehavior::Firstprivate => by_value,
-            DefaultmapBehavior::Default | DefaultmapBehavior::None => match category {
-                Category::Aggregate => Transport::Storage,
-                Category::Pointer => Transport::Pointee,
-                _ => by_value,
-            },
-            DefaultmapBehavior::Alloc
-            | DefaultmapBehavior::To
-            | DefaultmapBehavior::From
-            | DefaultmapBehavior::Tofrom
-            | DefaultmapBehavior::Present => Transport::Storage,
-        })
     }
 
     fn report_untyped(&mut self, object: CapturedObject, ty: TypeId, at: TextRange) {
@@ -1006,22 +928,6 @@ impl Uses {
         entry.written |= seen.written;
         entry.explicit |= seen.explicit;
     }
-}
-
-/// The behaviour that applies to a category; a clause for the category wins over one for all.
-pub fn defaultmap_behavior(
-    defaultmaps: &[(DefaultmapCategory, DefaultmapBehavior)],
-    wanted: DefaultmapCategory,
-) -> DefaultmapBehavior {
-    let find = |category| {
-        defaultmaps
-            .iter()
-            .find(|(listed, _)| *listed == category)
-            .map(|(_, behavior)| *behavior)
-    };
-    find(wanted)
-        .or_else(|| find(DefaultmapCategory::All))
-        .unwrap_or(DefaultmapBehavior::Default)
 }
 
 fn is_callee(node: Node<'_>) -> bool {

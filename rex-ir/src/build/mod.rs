@@ -5,15 +5,17 @@
 
 mod auto;
 mod captures;
+mod clauses;
 mod constructs;
 mod foreign;
+mod implicit;
 mod items;
 mod loops;
 mod maps;
 mod scopes;
 mod types;
 
-pub use captures::defaultmap_behavior;
+pub use implicit::defaultmap_behavior;
 
 use la_arena::Arena;
 use rex_syntax::macros::MacroDef;

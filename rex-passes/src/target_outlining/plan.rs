@@ -97,35 +97,6 @@ impl<'p> Planner<'p> {
     }
 
     fn check_clauses(&mut self, construct: &Construct) {
-        for idx in &construct.directives {
-            for clause in &self.program.unit.directives[*idx].clauses {
-                let unsupported = match clause.name {
-                    ClauseName::Linear => {
-                        Some("write the variable's value from the iteration number")
-                    }
-                    ClauseName::InReduction => Some("use `reduction` on this directive"),
-                    ClauseName::Ordered => {
-                        Some("remove `ordered`; iterations on a device have no order")
-                    }
-                    ClauseName::UsesAllocators | ClauseName::Allocate => {
-                        Some("use ordinary local variables")
-                    }
-                    _ => None,
-                };
-                if let Some(help) = unsupported {
-                    let diagnostic = Diagnostic::new(
-                        Code::UnsupportedClause,
-                        self.program.at(clause.range),
-                        format!(
-                            "`{}` on a target region is not supported",
-                            clause.name.spelling()
-                        ),
-                    )
-                    .with_help(help);
-                    self.errors.push(diagnostic);
-                }
-            }
-        }
         let uses_reduction = |sharing: &rex_ir::region::DataSharing| {
             matches!(
                 sharing.attribute,

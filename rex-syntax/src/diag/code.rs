@@ -60,6 +60,7 @@ codes! {
     PointerNeedsLength "REX0203" "pointer-needs-length" Error;
     MapListItem "REX0204" "map-list-item" Error;
     ReductionOperand "REX0205" "reduction-operand" Error;
+    UndeterminedVariable "REX0206" "undetermined-variable" Error;
     NotCanonicalLoop "REX0301" "not-canonical-loop" Error;
     CallWithoutDefinition "REX0302" "call-without-definition" Error;
     HostOnlyObject "REX0303" "host-only-object" Error;

@@ -1,0 +1,199 @@
+//! Which clauses of device constructs have an effect here. Every other one is said to be unsupported: none is dropped silently.
+
+use rex_syntax::TextRange;
+use rex_syntax::diag::{Code, Diagnostic};
+use rex_syntax::omp::clause::{Clause, ClauseName};
+
+use super::Builder;
+use crate::region::ConstructId;
+
+/// What is done about a clause of a device construct.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Support {
+    /// The lowering acts on it.
+    Acted,
+    /// It has no effect that a program could observe: a hint, or a promise about the program.
+    Harmless,
+    /// Ignoring it would change what the program means. The text is the way out.
+    Unsupported(&'static str),
+}
+
+fn support(name: ClauseName) -> Support {
+    use ClauseName::*;
+    match name {
+        Collapse | Default | Defaultmap | Depend | Device | DistSchedule | Firstprivate | From
+        | HasDeviceAddr | If | IsDevicePtr | Lastprivate | Map | Nowait | NumTeams | NumThreads
+        | Private | Reduction | Schedule | Shared | ThreadLimit | To | UseDeviceAddr
+        | UseDevicePtr => Support::Acted,
+        // Threads of a device have no places; vector lengths, alignments and cache hints change no values; iterations in any order are in order, too.
+        Affinity | Aligned | Bind | Hint | Mergeable | Nogroup | Nontemporal | Order | Priority
+        | ProcBind | Safelen | Safesync | Severity | Simdlen | Threadset | Untied => {
+            Support::Harmless
+        }
+        Linear => Support::Unsupported("write the variable's value from the iteration number"),
+        InReduction | TaskReduction => Support::Unsupported("use `reduction` on this directive"),
+        Ordered => Support::Unsupported("remove `ordered`; iterations on a device have no order"),
+        Allocate | UsesAllocators => Support::Unsupported("use ordinary local variables"),
+        OmpxDynCgroupMem => Support::Unsupported("use an array of constant size in the region"),
+        OmpxBare | OmpxAttribute => {
+            Support::Unsupported("remove it; it is an extension of one compiler")
+        }
+        DeviceType => Support::Unsupported("remove it, and use `if` to choose the host"),
+        Detach => Support::Unsupported("use `nowait` and `taskwait`"),
+        Copyin | Copyprivate => Support::Unsupported("use `firstprivate`"),
+        Induction => Support::Unsupported("compute the value from the iteration number"),
+        Message => Support::Unsupported("remove it"),
+        Replayable | Transparent => Support::Unsupported("use `depend` on each construct"),
+        // Clauses of directives that are no device constructs: what they may stand on is checked where directives are read.
+        Absent
+        | AcqRel
+        | Acquire
+        | Adjust
+        | Align
+        | Allocator
+        | AppendArgs
+        | Apply
+        | At
+        | AtomicDefaultMemOrder
+        | Capture
+        | Collector
+        | Combiner
+        | Compare
+        | Contains
+        | Counts
+        | Destroy
+        | DeviceSafesync
+        | Doacross
+        | DynamicAllocators
+        | Enter
+        | Exclusive
+        | Fail
+        | Filter
+        | Final
+        | Full
+        | Grainsize
+        | GraphId
+        | GraphReset
+        | Holds
+        | Inbranch
+        | Inclusive
+        | Indirect
+        | Inductor
+        | Init
+        | InitComplete
+        | Initializer
+        | Interop
+        | Link
+        | Local
+        | Looprange
+        | Match
+        | Memscope
+        | NoOpenmp
+        | NoOpenmpConstructs
+        | NoOpenmpRoutines
+        | NoParallelism
+        | Nocontext
+        | Notinbranch
+        | Novariants
+        | NumTasks
+        | Otherwise
+        | Partial
+        | Permutation
+        | Read
+        | Relaxed
+        | Release
+        | ReverseOffload
+        | SelfMaps
+        | SeqCst
+        | Simd
+        | Sizes
+        | Threads
+        | UnifiedAddress
+        | UnifiedSharedMemory
+        | Uniform
+        | Update
+        | Use
+        | Weak
+        | When
+        | Write
+        | Unknown => Support::Acted,
+    }
+}
+
+/// Modifiers of a clause that have an effect here, where the clause has modifiers that have not.
+fn known_modifiers(name: ClauseName) -> Option<&'static [&'static str]> {
+    match name {
+        ClauseName::Device => Some(&["device_num"]),
+        ClauseName::Lastprivate | ClauseName::ThreadLimit | ClauseName::NumThreads => Some(&[]),
+        ClauseName::Default => Some(&["none", "shared", "private", "firstprivate"]),
+        _ => None,
+    }
+}
+
+impl Builder<'_> {
+    /// Reports the clauses of a device construct that nothing acts on.
+    pub(super) fn check_clauses(&mut self, construct: ConstructId) {
+        let unit = self.unit;
+        for idx in self.constructs[construct].directives.clone() {
+            for clause in &unit.directives[idx].clauses {
+                match support(clause.name) {
+                    Support::Unsupported(help) => self.unsupported_clause(
+                        clause.range,
+                        format!(
+                            "`{}` on a device construct is not supported",
+                            clause.name.spelling()
+                        ),
+                        help,
+                    ),
+                    Support::Acted => self.check_modifiers(clause),
+                    Support::Harmless => {}
+                }
+            }
+        }
+    }
+
+    fn check_modifiers(&mut self, clause: &Clause) {
+        let unknown = |known: &[&str]| {
+            clause
+                .modifiers()
+                .iter()
+                .find(|modifier| !known.contains(&self.text(modifier.word)))
+                .map(|modifier| modifier.range)
+        };
+        let found = match clause.name {
+            ClauseName::Reduction => clause
+                .modifiers()
+                .iter()
+                .find(|modifier| matches!(self.text(modifier.word), "inscan" | "task"))
+                .map(|modifier| modifier.range),
+            name => known_modifiers(name).and_then(unknown),
+        };
+        if let Some(range) = found {
+            let help = match clause.name {
+                ClauseName::Device => {
+                    "number the device; functions of the host cannot run from a device"
+                }
+                ClauseName::Reduction => {
+                    "reduce without the modifier, or write the scan as two loops"
+                }
+                ClauseName::Lastprivate => "store the value in the last iteration yourself",
+                _ => "remove it",
+            };
+            let text = self.text(range).to_string();
+            self.unsupported_clause(
+                range,
+                format!(
+                    "the modifier `{text}` of `{}` is not supported",
+                    clause.name.spelling()
+                ),
+                help,
+            );
+        }
+    }
+
+    fn unsupported_clause(&mut self, at: TextRange, headline: String, help: &str) {
+        let diagnostic =
+            Diagnostic::new(Code::UnsupportedClause, self.at(at), headline).with_help(help);
+        self.diagnostics.push(diagnostic);
+    }
+}

@@ -12,6 +12,7 @@ use crate::flags::CompilerFlags;
 use crate::program::DeviceChoice;
 use crate::render::MessageFormat;
 use crate::toolchain::OffloadRequest;
+use crate::verify::Compare;
 
 /// The single-letter options that are rex's own, not the compiler's.
 const OWN_LETTERS: &[&str] = &["-o", "-h", "-V", "-v", "-j"];
@@ -253,6 +254,9 @@ pub struct VerifyArgs {
     /// How much floating-point numbers may differ, relative to their size.
     #[arg(long, value_name = "RATIO", default_value_t = 1e-5)]
     pub tolerance: f64,
+    /// What to compare.
+    #[arg(long, value_name = "WHAT", default_value = "output")]
+    pub compare: Compare,
     /// How to show the verdicts.
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: VerifyFormat,

@@ -11,7 +11,7 @@ use super::{Context, Stop, answer, code, say_text};
 use crate::flags::CompilerFlags;
 use crate::json;
 use crate::verify::compare::Difference;
-use crate::verify::{Outcome, Verdict, VerifyOptions, programs, verify_all};
+use crate::verify::{Outcome, Run, Verdict, VerifyOptions, programs, verify_all};
 
 #[derive(Serialize)]
 struct Report<'a> {
@@ -29,8 +29,14 @@ struct Line<'a> {
     message: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     difference: Option<&'a Difference>,
-    plain_seconds: Option<f64>,
-    lowered_seconds: Option<f64>,
+    plain: Option<RunLine<'a>>,
+    lowered: Option<RunLine<'a>>,
+}
+
+#[derive(Serialize)]
+struct RunLine<'a> {
+    status: &'a str,
+    seconds: f64,
 }
 
 pub(super) fn run(cx: &mut Context, args: VerifyArgs) -> Result<u8, Stop> {
@@ -47,6 +53,7 @@ pub(super) fn run(cx: &mut Context, args: VerifyArgs) -> Result<u8, Stop> {
         arguments: args.args,
         time_limit: Duration::from_secs(args.time_limit),
         tolerance: args.tolerance,
+        compare: args.compare,
     };
     let n_done = AtomicUsize::new(0);
     let is_terminal = std::io::stderr().is_terminal();
@@ -80,15 +87,14 @@ pub(super) fn run(cx: &mut Context, args: VerifyArgs) -> Result<u8, Stop> {
 }
 
 fn line(outcome: &Outcome) -> Line<'_> {
-    let seconds = |time: Option<Duration>| time.map(|time| time.as_secs_f64());
     let mut line = Line {
         program: outcome.name.display().to_string(),
         verdict: "",
         codes: &[],
         message: None,
         difference: None,
-        plain_seconds: seconds(outcome.plain_time),
-        lowered_seconds: seconds(outcome.lowered_time),
+        plain: outcome.plain.as_ref().map(run_line),
+        lowered: outcome.lowered.as_ref().map(run_line),
     };
     line.verdict = match &outcome.verdict {
         Verdict::Same => "same",
@@ -119,6 +125,13 @@ fn line(outcome: &Outcome) -> Line<'_> {
     line
 }
 
+fn run_line(run: &Run) -> RunLine<'_> {
+    RunLine {
+        status: &run.status,
+        seconds: run.time.as_secs_f64(),
+    }
+}
+
 /// A table, then how many programs have each verdict.
 fn as_text(lines: &[Line<'_>]) -> String {
     let width = lines
@@ -129,13 +142,11 @@ fn as_text(lines: &[Line<'_>]) -> String {
     let mut text = String::new();
     let mut counts: Vec<(&str, usize)> = Vec::new();
     for line in lines {
-        let seconds =
-            |time: Option<f64>| time.map_or_else(|| "-".to_owned(), |time| format!("{time:.2}"));
-        let times = format!(
-            "{:>8} {:>8}",
-            seconds(line.plain_seconds),
-            seconds(line.lowered_seconds)
-        );
+        let seconds = |run: &Option<RunLine<'_>>| match run {
+            Some(run) => format!("{:.2}", run.seconds),
+            None => "-".to_owned(),
+        };
+        let times = format!("{:>8} {:>8}", seconds(&line.plain), seconds(&line.lowered));
         text.push_str(&format!(
             "{:<width$} {times}  {}",
             line.program, line.verdict

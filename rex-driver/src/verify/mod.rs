@@ -12,6 +12,7 @@ use rayon::prelude::*;
 use rex_syntax::diag::Severity;
 
 use crate::build::ImagePlacement;
+use crate::build::command::folder_of;
 use crate::error::Error;
 use crate::program::{
     DeviceChoice, Planned, ProgramOptions, WorkPlace, plan_program, plan_program_as_is,
@@ -40,6 +41,18 @@ pub struct VerifyOptions {
     pub time_limit: Duration,
     /// How much floating-point numbers may differ, relative to their size.
     pub tolerance: f64,
+    /// What is compared.
+    pub compare: Compare,
+}
+
+/// What is compared of two runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Compare {
+    /// The exit code and the standard output.
+    #[default]
+    Output,
+    /// The exit code only, for programs that check themselves and say where they ran.
+    ExitCode,
 }
 
 /// What became of a program.
@@ -75,10 +88,29 @@ pub struct Outcome {
     pub name: PathBuf,
     /// What became of it.
     pub verdict: Verdict,
-    /// How long the plain program ran.
-    pub plain_time: Option<Duration>,
-    /// How long the lowered program ran.
-    pub lowered_time: Option<Duration>,
+    /// The run of the plain program, if there was one.
+    pub plain: Option<Run>,
+    /// The run of the lowered program, if there was one.
+    pub lowered: Option<Run>,
+}
+
+/// How a program ran.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// How it ended, for instance `exit status: 0`.
+    pub status: String,
+    /// How long it ran.
+    pub time: Duration,
+}
+
+impl Run {
+    fn of(execution: &Execution) -> Run {
+        let ended = execution.status.map(|status| status.to_string());
+        Run {
+            status: ended.unwrap_or_else(|| "out of time".to_owned()),
+            time: execution.time,
+        }
+    }
 }
 
 /// Verifies programs side by side; `done` hears of each as it ends, the result keeps their order.
@@ -92,8 +124,8 @@ pub fn verify_all(
         let mut outcome = Outcome {
             name: program.name.clone(),
             verdict: Verdict::Same,
-            plain_time: None,
-            lowered_time: None,
+            plain: None,
+            lowered: None,
         };
         outcome.verdict = match verify(session, program, options, &mut outcome) {
             Ok(verdict) => verdict,
@@ -125,58 +157,52 @@ fn verify(
     if !build.lowered.iter().any(Lowered::is_changed) {
         return Ok(Verdict::NothingToOffload);
     }
-    let as_is = plan_program_as_is(session, &program.sources, &program_options(options, &plain))?;
-    if let Some(message) = build_failure(|messages| as_is.carry_out(messages))? {
-        return Ok(Verdict::Unusable(message));
-    }
     if let Some(message) = build_failure(|messages| build.carry_out(messages))? {
         return Ok(Verdict::BuildError(message));
     }
     let folder = match program.name.is_dir() {
         true => program.name.as_path(),
-        false => crate::build::command::folder_of(&program.name),
+        false => folder_of(&program.name),
     };
     let run = |program: &Path, variables: &[(&str, &str)]| {
-        let variables = variables
-            .iter()
-            .map(|&(name, value)| (name.to_owned(), value.to_owned()));
+        let owned = |&(name, value): &(&str, &str)| (name.to_owned(), value.to_owned());
         let execution = ExecutionOptions {
             arguments: options.arguments.clone(),
             time_limit: options.time_limit,
-            variables: variables.collect(),
+            variables: variables.iter().map(owned).collect(),
         };
         execute(program, folder, &execution)
     };
-    let expected = run(&plain, &[])?;
-    outcome.plain_time = Some(expected.time);
-    if expected.status.is_none() {
-        return Ok(Verdict::Unusable(
-            "it ran out of time without rex".to_owned(),
-        ));
-    }
     let found = run(&lowered, &[("OMP_TARGET_OFFLOAD", "MANDATORY")])?;
-    outcome.lowered_time = Some(found.time);
-    Ok(compared(&expected, &found, options.tolerance))
+    outcome.lowered = Some(Run::of(&found));
+    let as_is = plan_program_as_is(session, &program.sources, &program_options(options, &plain))?;
+    if let Some(message) = build_failure(|messages| as_is.carry_out(messages))? {
+        return Ok(Verdict::Unusable(message));
+    }
+    let expected = run(&plain, &[])?;
+    outcome.plain = Some(Run::of(&expected));
+    Ok(compared(&expected, &found, options))
 }
 
-fn compared(expected: &Execution, found: &Execution, tolerance: f64) -> Verdict {
-    let Some(found_status) = found.status else {
+fn compared(expected: &Execution, found: &Execution, options: &VerifyOptions) -> Verdict {
+    if expected.status.is_none() {
+        return Verdict::Unusable("it runs out of time without rex".to_owned());
+    }
+    if found.status.is_none() {
         return Verdict::TimeOut;
+    }
+    let in_output = match options.compare {
+        Compare::Output => first_difference(&expected.output, &found.output, options.tolerance),
+        Compare::ExitCode => None,
     };
-    let in_output = first_difference(&expected.output, &found.output, tolerance);
-    let expected_status = expected
-        .status
-        .map(|status| status.to_string())
-        .unwrap_or_default();
-    if expected_status == found_status.to_string() {
+    if expected.status == found.status {
         return in_output.map_or(Verdict::Same, Verdict::Different);
     }
     let last_words = found.errors.lines().next_back().unwrap_or_default();
-    let ended = [found_status.to_string().as_str(), last_words].join("; ");
     Verdict::Different(Difference {
         line: in_output.map_or(0, |difference| difference.line),
-        expected: expected_status,
-        found: ended.trim_end_matches("; ").to_owned(),
+        expected: Run::of(expected).status,
+        found: [Run::of(found).status.as_str(), last_words].join("; "),
     })
 }
 

@@ -90,6 +90,7 @@ fn device_header_works_without_a_runtime() {
     let program = tools.file("device");
     let mut command = tools.compiler("g++");
     command.args([
+        "-O1",
         "-x",
         "c++",
         "-std=c++11",
@@ -104,6 +105,36 @@ fn device_header_works_without_a_runtime() {
             .arg(&program),
     );
     tools.check_passes(&program, &[]);
+    let variables = [("REX_HOST_THREADS", "5"), ("REX_HOST_STACK", "1000000")];
+    let outcome = tools.run(&program, &[], &variables);
+    assert!(outcome.passed(), "{}", outcome.describe(&program));
+}
+
+#[test]
+fn an_image_has_kernels_of_several_device_files() {
+    let Some(tools) = Toolbox::new("several") else {
+        return;
+    };
+    let objects = ["kernels.cu", "probe.cu"]
+        .map(|source| tools.image(&format!("{source}.o"), source, &["-c"]));
+    let mut command = Command::new("g++");
+    command
+        .arg("-shared")
+        .args(objects)
+        .args(["-Wl,-Bsymbolic", "-Wl,-z,defs", "-pthread", "-o"]);
+    must_succeed(command.arg(tools.file(IMAGE)));
+    tools.check_passes(&tools.program("kernels", "kernels.c", &[]), &[]);
+    let probe = tools.program("probe", "probe.c", &[]);
+    assert_eq!(tools.run(&probe, &[], &[]).stdout, "device\n");
+}
+
+#[test]
+fn a_program_may_have_no_kernel() {
+    let Some(tools) = Toolbox::new("data-only") else {
+        return;
+    };
+    tools.image(IMAGE, "empty.cu", &[]);
+    tools.check_passes(&tools.program("data_only", "data_only.c", &[]), &[]);
 }
 
 #[test]
@@ -706,6 +737,7 @@ fn layouts_are_those_of_clang() {
         );
     }
     if let Some(ir) = clang_layout(&tools, 22) {
+        assert!(ir.contains("%struct.__tgt_offload_entry { i64 0, i16 1, i16 1, i32 0, ptr"));
         assert!(ir.contains(
             "%struct.__tgt_offload_entry = type { i64, i16, i16, i32, ptr, ptr, i64, i64, ptr }"
         ));

@@ -3,6 +3,7 @@
 #include <complex>
 #include <cstdint>
 #include <cstdio>
+#include <ctime>
 #include <limits>
 #include <omp.h>
 #include <type_traits>
@@ -338,9 +339,9 @@ static void check_grids() {
         warp_sums[2] == 64 * 32 + 31 * 32 / 2);
 
   std::vector<int> blocks(1000);
-  const double start = omp_get_wtime();
+  const clock_t start = clock(); // processor time: the test may share the machine
   barriers__host_entry(0, AS_SLOT(blocks.data()), uint64_t(1000), uint64_t(256), uint64_t(0));
-  const double seconds = omp_get_wtime() - start;
+  const double seconds = double(clock() - start) / CLOCKS_PER_SEC;
   printf("256 threads x 20 barriers x 1,000 blocks: %.3f s\n", seconds);
   CHECK(seconds < 2);
   for (int value : blocks) CHECK(value == 19);

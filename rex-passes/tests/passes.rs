@@ -275,3 +275,24 @@ fn a_second_run_changes_nothing() {
         .collect();
     assert!(changed.is_empty(), "{changed:?}");
 }
+
+#[test]
+fn the_manual_lists_the_passes() {
+    let manager = rex_passes::PassManager::new(rex_passes::registry()).expect("ordered");
+    let mut page = String::from(
+        "# Passes\n\nIn the order they run. The order follows from what passes read and write; `rex-driver passes --format dot` draws it.\nThis page is made by a test (`UPDATE_EXPECT=1 cargo test -p rex-passes`).\n\n| pass | what it makes | reads | writes |\n|---|---|---|---|\n",
+    );
+    for info in manager.schedule().passes() {
+        let words = |facets: rex_ir::facet::Facet| {
+            facets.iter().map(rex_ir::facet::Facet::name).collect::<Vec<_>>().join(", ")
+        };
+        page.push_str(&format!(
+            "| `{}` | {} | {} | {} |\n",
+            info.name,
+            info.summary,
+            words(info.reads),
+            words(info.writes)
+        ));
+    }
+    expect_test::expect_file!["../../docs/passes.md"].assert_eq(&page);
+}

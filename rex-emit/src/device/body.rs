@@ -397,9 +397,15 @@ impl<'p> BodyPrinter<'p> {
             .constructs
             .values()
             .find(|construct| construct.range == range);
-        construct
-            .and_then(|construct| construct.statement)
-            .map_or(String::new(), |statement| self.source_indent(statement))
+        match construct.and_then(|construct| construct.statement) {
+            Some(statement) => self.source_indent(statement),
+            None => {
+                // It stands alone: as deep as what follows.
+                let rest = &self.program.source()[usize::from(range.end())..];
+                let line = rest.lines().skip(1).find(|line| !line.trim().is_empty()).unwrap_or("");
+                line[..line.len() - line.trim_start().len()].to_string()
+            }
+        }
     }
 
     fn source_indent(&self, range: TextRange) -> String {

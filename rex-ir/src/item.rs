@@ -1,11 +1,12 @@
 //! File-scope items, coarse: enough to decide what the device file keeps.
 
 use la_arena::Idx;
-use rex_syntax::TextRange;
+use rex_syntax::{TextRange, TextSize};
 use smol_str::SmolStr;
 
 use crate::region::Call;
 use crate::symbol::SymbolId;
+use crate::ty::RecordId;
 
 /// Index of a function definition.
 pub type FunctionId = Idx<Function>;
@@ -56,14 +57,20 @@ pub struct Function {
     pub range: TextRange,
     /// Where a specifier such as `__device__` can be put: after a template head.
     pub specifiers: TextRange,
+    /// Where a declaration of it ends: before the body or the member initializers.
+    pub declarator_end: TextSize,
     /// The function's body, braces included.
     pub body: TextRange,
     /// The named namespaces around it, outermost first.
     pub namespaces: Vec<SmolStr>,
     /// The class it is a member of, if it is one.
     pub class: Option<SmolStr>,
-    /// It is (a member of) a template.
-    pub is_template: bool,
+    /// What it is to that class.
+    pub membership: Option<Membership>,
+    /// Template heads of the function itself, outermost first.
+    pub heads: Vec<TemplateHead>,
+    /// Template heads of the classes around it, outermost first.
+    pub class_heads: Vec<TemplateHead>,
     /// It is `main` of the program.
     pub is_main: bool,
     /// Calls in its body.
@@ -74,6 +81,37 @@ pub struct Function {
     pub in_class: bool,
     /// Function-local static variables.
     pub statics: Vec<SymbolId>,
+}
+
+impl Function {
+    /// Whether it is a template or a member of one.
+    pub fn is_template(&self) -> bool {
+        !self.heads.is_empty() || !self.class_heads.is_empty()
+    }
+}
+
+/// A function as a member of its class.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Membership {
+    /// The class, if the unit defines it.
+    pub record: Option<RecordId>,
+    /// The class as its namespace names it: `Outer::Inner`.
+    pub class_path: SmolStr,
+    /// It has no object.
+    pub is_static: bool,
+    /// Its object is `const`.
+    pub is_const: bool,
+    /// `Box<T>::` before the name, in a definition outside the class.
+    pub qualifier: Option<SmolStr>,
+}
+
+/// The parameters of a template, without their defaults.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TemplateHead {
+    /// As declared: `typename T, int N`.
+    pub parameters: SmolStr,
+    /// As arguments: `T, N`.
+    pub arguments: SmolStr,
 }
 
 /// How a variable of file scope lives on the device.

@@ -8,7 +8,7 @@ use smol_str::SmolStr;
 
 use crate::expr::Expr;
 use crate::region::{CapturedObject, ConstructId, LoopNestId, ReductionOperation, RegionId};
-use crate::ty::TypeId;
+use crate::ty::{RecordId, TypeId};
 
 /// Index of a kernel.
 pub type KernelId = Idx<Kernel>;
@@ -22,6 +22,8 @@ pub struct Kernel {
     pub names: KernelNames,
     /// Parameters in the order of the launch's arguments.
     pub parameters: Vec<Parameter>,
+    /// Where prologue and body stand.
+    pub home: Home,
     /// What gives the body its names back.
     pub prologue: Vec<Prologue>,
     /// The body.
@@ -30,6 +32,15 @@ pub struct Kernel {
     pub threading: Threading,
     /// Words that stand in place of others wherever a range of the body is printed (`rex_self->x` for a member `x`).
     pub words: Vec<(TextRange, SmolStr)>,
+}
+
+/// Where the prologue and the body of a kernel stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Home {
+    /// In the kernel itself.
+    Kernel,
+    /// In a member function of the region's class, which the kernel calls: every name of the class keeps its meaning there.
+    Member,
 }
 
 /// The names that tie a kernel, its host key, its entry and its launch together.
@@ -41,6 +52,8 @@ pub struct KernelNames {
     pub key: SmolStr,
     /// The entry variable.
     pub entry: SmolStr,
+    /// The device function that has the body, when the kernel only calls it.
+    pub body: SmolStr,
 }
 
 /// How a kernel uses the threads of a block.
@@ -68,6 +81,8 @@ pub struct Parameter {
 pub enum ParameterType {
     /// `uint64_t`, to be unpacked.
     Slot,
+    /// `void *`: the pointee has no name outside the body.
+    Untyped,
     /// Declared as this type (a pointer).
     Declared(TypeId),
     /// A pointer to this type.
@@ -79,6 +94,17 @@ pub enum ParameterType {
 pub enum Prologue {
     /// A declaration copied from the enclosing function.
     Declaration(TextRange),
+    /// The definition of a struct that the user gave no tag.
+    Untagged(RecordId),
+    /// A pointer from a parameter that could not have its type: `T *name = reinterpret_cast<T *>(parameter);`
+    Unpack {
+        /// The pointer.
+        name: SmolStr,
+        /// Its type: [`ParameterType::Declared`] or [`ParameterType::PointerTo`].
+        ty: ParameterType,
+        /// The parameter.
+        parameter: SmolStr,
+    },
     /// `T name = rex_literal<T>(parameter);`
     Literal {
         /// The variable.

@@ -12,10 +12,12 @@ use crate::symbol::SymbolId;
 pub const ARGUMENT_SUFFIX: &str = "__arg";
 /// The parameter that points to the object of a member function.
 pub const SELF_NAME: &str = "rex_self";
+/// How the name of a struct begins that the user gave no tag.
+pub const UNTAGGED_PREFIX: &str = "rex_untagged_";
 
 /// Names of the `ordinal`-th kernel (1-based) of a file.
 ///
-/// `OUT__<ordinal>__<hash of the file's name as given>__<function>__<line>__`, then `kernel__`, `id__` or `omp_offload_entry__`.
+/// `OUT__<ordinal>__<hash of the file's name as given>__<function>__<line>__`, then `kernel__`, `id__`, `omp_offload_entry__` or `body__`.
 pub fn kernel_names(ordinal: usize, file: &str, function: &str, line: u32) -> KernelNames {
     let hash = file_hash(file);
     let function = identifier(function);
@@ -24,6 +26,7 @@ pub fn kernel_names(ordinal: usize, file: &str, function: &str, line: u32) -> Ke
         kernel: format_smolstr!("{stem}kernel__"),
         key: format_smolstr!("{stem}id__"),
         entry: format_smolstr!("{stem}omp_offload_entry__"),
+        body: format_smolstr!("{stem}body__"),
     }
 }
 
@@ -52,6 +55,16 @@ pub fn device_variable(program: &Program, symbol: SymbolId) -> SmolStr {
     } else {
         found.name.clone()
     }
+}
+
+/// The parameter behind a pointer that the body unpacks.
+pub fn slot(pointer: &str) -> SmolStr {
+    format_smolstr!("{}__slot", pointer.strip_suffix(ARGUMENT_SUFFIX).unwrap_or(pointer))
+}
+
+/// The tag of a struct that the user gave none.
+pub fn untagged(ordinal: usize) -> SmolStr {
+    format_smolstr!("{UNTAGGED_PREFIX}{ordinal}")
 }
 
 /// Keeps what an identifier may contain.

@@ -191,6 +191,8 @@ pub struct Capture {
     pub is_implicit: bool,
     /// The region may assign to it or pass its address on.
     pub may_be_written: bool,
+    /// Its type cannot be named outside the function or class.
+    pub has_local_type: bool,
     /// Its first use in the region, or the clause item.
     pub at: TextRange,
 }

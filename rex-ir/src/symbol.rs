@@ -3,7 +3,7 @@
 use indexmap::IndexMap;
 use la_arena::{Arena, Idx};
 use rex_syntax::TextRange;
-use smol_str::SmolStr;
+use smol_str::{SmolStr, format_smolstr};
 
 use crate::ty::TypeId;
 
@@ -27,6 +27,15 @@ pub struct Symbol {
     pub initializer: Option<TextRange>,
     /// The whole declaration statement it came from, in the unit's file.
     pub declaration: Option<TextRange>,
+    /// The namespaces or classes around a variable that outlives its function: `config::`, `A::B::`.
+    pub qualifier: SmolStr,
+}
+
+impl Symbol {
+    /// The name by which it can be reached from everywhere.
+    pub fn qualified_name(&self) -> SmolStr {
+        format_smolstr!("{}{}", self.qualifier, self.name)
+    }
 }
 
 /// What a symbol is.
@@ -61,9 +70,9 @@ impl SymbolKind {
             SymbolKind::Local
             | SymbolKind::StaticLocal
             | SymbolKind::Parameter
-            | SymbolKind::Global => true,
+            | SymbolKind::Global
+            | SymbolKind::StaticField => true,
             SymbolKind::Field
-            | SymbolKind::StaticField
             | SymbolKind::Function
             | SymbolKind::Enumerator
             | SymbolKind::Type

@@ -5,6 +5,7 @@
 
 use indexmap::IndexSet;
 use la_arena::{Arena, Idx};
+use rex_syntax::TextRange;
 use smol_str::SmolStr;
 
 /// Index of an interned type.
@@ -104,14 +105,18 @@ pub enum Extent {
 /// A class, struct or union.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// The tag, or the typedef name of an untagged one.
+    /// The tag, or the typedef name of an untagged one, or a name made for it.
     pub name: SmolStr,
+    /// The name is made: the user's text has none.
+    pub is_untagged: bool,
     /// Direct data members in declaration order.
     pub fields: Vec<Field>,
     /// Names of direct bases.
     pub bases: Vec<SmolStr>,
     /// Member functions.
     pub methods: Vec<Method>,
+    /// The class body in the unit's file, braces included.
+    pub body: Option<TextRange>,
 }
 
 impl Record {
@@ -128,6 +133,8 @@ pub struct Method {
     pub name: SmolStr,
     /// What it returns.
     pub returns: TypeId,
+    /// It has no object.
+    pub is_static: bool,
 }
 
 /// A data member.
@@ -139,6 +146,8 @@ pub struct Field {
     pub ty: TypeId,
     /// Whether it is a static member.
     pub is_static: bool,
+    /// Whether it is a static member that the class itself gives a constant value.
+    pub is_constant: bool,
 }
 
 /// All types of a program, interned.

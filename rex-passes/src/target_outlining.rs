@@ -13,11 +13,12 @@ mod team;
 use rex_ir::expr::Expr;
 use rex_ir::facet::Facet;
 use rex_ir::item::FunctionId;
-use rex_ir::kernel::{BodyText, Kernel, Parameter, ParameterType, Plan, Prologue, Threading};
+use rex_ir::item::Function;
+use rex_ir::kernel::{Home, BodyText, Kernel, Parameter, ParameterType, Plan, Prologue, Threading};
 use rex_ir::launch::Launch;
 use rex_ir::namer;
 use rex_ir::program::Program;
-use rex_ir::region::{Capture, CapturedObject, RegionId, SharingAttribute, Transport};
+use rex_ir::region::{Capture, CapturedObject, Region, RegionId, SharingAttribute, Transport};
 use rex_ir::ty::{Category, Extent, TypeId, TypeKind};
 use rex_syntax::diag::{Code, Diagnostic};
 use rex_syntax::omp::directive::Leaf;
@@ -108,7 +109,7 @@ fn outline(
     let construct = &program.constructs[region.construct];
     let function = &program.functions[region.function];
     let pragma = program.unit.directives[construct.directives[0]].range;
-    if function.is_template {
+    if function.is_template() {
         return Err(vec![
             Diagnostic::new(
                 Code::UnsupportedStatement,
@@ -142,13 +143,18 @@ fn outline(
         assembly.prologue.push(Prologue::Declaration(*range));
     }
     for capture in &region.captures {
+        let first = assembly.parameters.len();
         assembly.add(capture, id);
+        if capture.has_local_type {
+            assembly.unpack(first, ParameterType::Untyped);
+        }
     }
     let Assembly {
         parameters,
         mut prologue,
         ..
     } = assembly;
+    prologue.extend(untagged_types(program, region));
     prologue.sort_by_key(prologue_rank);
     if !planner.errors.is_empty() {
         return Err(planner.errors);
@@ -158,6 +164,7 @@ fn outline(
     } else {
         Threading::Barriers
     };
+    let home = home(program, function);
     let mut words: Vec<_> = region
         .member_uses
         .iter()
@@ -174,12 +181,16 @@ fn outline(
                 .map(|range| (*range, SmolStr::new_static(namer::SELF_NAME))),
         )
         .collect();
+    if home == Home::Member {
+        words.clear();
+    }
     words.sort_by_key(|(range, _)| range.start());
     let launch = geometry::launch(program, id, shape);
     let kernel = Kernel {
         region: id,
         names,
         parameters,
+        home,
         prologue,
         body,
         threading,
@@ -188,12 +199,44 @@ fn outline(
     Ok((kernel, launch))
 }
 
+/// A region of a member function needs the scope of its class.
+fn home(program: &Program, function: &Function) -> Home {
+    let body = function
+        .membership
+        .as_ref()
+        .and_then(|membership| program.types.records[membership.record?].body);
+    match body {
+        Some(body) if program.function_at(body).is_none() => Home::Member,
+        _ => Home::Kernel,
+    }
+}
+
+/// Definitions of the structs without a tag that captured variables have.
+fn untagged_types(program: &Program, region: &Region) -> Vec<Prologue> {
+    let types = &program.types;
+    let mut records = Vec::new();
+    for capture in &region.captures {
+        let mut ty = types.innermost_element(capture.ty);
+        while let TypeKind::Pointer(to) | TypeKind::Reference(to) = types.get(ty).kind {
+            ty = types.innermost_element(to);
+        }
+        if let Some(record) = types.record(ty)
+            && types.records[record].is_untagged
+            && !records.contains(&record)
+        {
+            records.push(record);
+        }
+    }
+    records.into_iter().map(Prologue::Untagged).collect()
+}
+
 /// Declarations first, then values that extents may need, then everything else.
 fn prologue_rank(line: &Prologue) -> u8 {
     match line {
-        Prologue::Declaration(_) => 0,
-        Prologue::Literal { .. } | Prologue::SharedLiteral { .. } => 1,
-        _ => 2,
+        Prologue::Declaration(_) | Prologue::Untagged(_) => 0,
+        Prologue::Unpack { .. } => 1,
+        Prologue::Literal { .. } | Prologue::SharedLiteral { .. } => 2,
+        _ => 3,
     }
 }
 
@@ -290,6 +333,21 @@ impl Assembly<'_, '_> {
                 }
             }
             Transport::Pointee | Transport::DevicePointer => self.add_pointer(capture, name, ty),
+        }
+    }
+
+    /// Gives the pointers among the last parameters a type that the signature can name.
+    fn unpack(&mut self, first: usize, ty: ParameterType) {
+        for parameter in &mut self.parameters[first..] {
+            if parameter.ty == ParameterType::Slot {
+                continue;
+            }
+            let slot = namer::slot(&parameter.name);
+            self.prologue.push(Prologue::Unpack {
+                name: std::mem::replace(&mut parameter.name, slot.clone()),
+                ty: std::mem::replace(&mut parameter.ty, ty),
+                parameter: slot,
+            });
         }
     }
 

@@ -14,7 +14,7 @@ use rex_syntax::TextRange;
 use rex_syntax::lex;
 use smol_str::SmolStr;
 
-use super::kernel::STEP;
+use super::kernel::{STEP, declare_pointer};
 use crate::common::expr::{self, Words};
 use crate::common::text::reindent;
 
@@ -164,6 +164,29 @@ impl<'p> BodyPrinter<'p> {
                     reindent(text, &self.source_indent(*range), STEP)
                 )]
             }
+            Prologue::Untagged(record) => {
+                let record = &types.records[*record];
+                let Some(body) = record.body else {
+                    return Vec::new();
+                };
+                let before = &self.program.source()[..usize::from(body.start())];
+                let keyword = match before.trim_end().ends_with("union") {
+                    true => "union",
+                    false => "struct",
+                };
+                let text = self.program.text(body).replace("\r\n", "\n");
+                let body = reindent(&text, &self.source_indent(body), STEP);
+                vec![format!("{keyword} {} {body};", record.name)]
+            }
+            Prologue::Unpack {
+                name,
+                ty,
+                parameter,
+            } => vec![format!(
+                "{} = reinterpret_cast<{}>({parameter});",
+                declare_pointer(types, *ty, name),
+                declare_pointer(types, *ty, "").trim_end()
+            )],
             Prologue::Literal {
                 name,
                 ty,

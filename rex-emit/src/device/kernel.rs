@@ -1,28 +1,93 @@
 //! Kernels: signature, prologue, body, and the macro that ties a kernel to the runtime.
 
-use rex_ir::kernel::{Kernel, Parameter, ParameterType, Threading};
+use rex_ir::item::Function;
+use rex_ir::kernel::{Home, Kernel, Parameter, ParameterType, Threading};
+use rex_ir::namer;
 use rex_ir::program::Program;
-use rex_ir::ty::TypeKind;
+use rex_ir::region::CapturedObject;
+use rex_ir::ty::{TypeId, TypeKind, TypeTable};
+use rex_syntax::TextRange;
 
 use super::body::BodyPrinter;
+use crate::common::text::one_line;
 
 /// Indentation of generated device code.
 pub(super) const STEP: &str = "  ";
 
+/// Whether a member function is declared in its class or defined outside.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum At {
+    Inside,
+    Outside,
+}
+
 /// Prints one kernel.
 pub(super) fn print(program: &Program, kernel: &Kernel) -> String {
-    let construct = &program.constructs[program.regions[kernel.region].construct];
-    let namespaces = &program.functions[program.regions[kernel.region].function].namespaces;
+    let namespaces = &function(program, kernel).namespaces;
     let mut lines: Vec<String> = namespaces
         .iter()
         .map(|name| format!("namespace {name} {{"))
         .collect();
-    for directive in &construct.directives {
-        let text = program.text(program.unit.directives[*directive].range);
-        lines.push(format!("/* {} */", crate::common::text::one_line(text)));
+    lines.extend(directives(program, kernel));
+    match kernel.home {
+        Home::Kernel => {
+            lines.push(signature(program, kernel));
+            lines.extend(body(program, kernel));
+        }
+        Home::Member => {
+            lines.push(format!("{} {{", member_head(program, kernel, At::Outside)));
+            lines.extend(body(program, kernel));
+            lines.push("}".to_string());
+            lines.push(signature(program, kernel));
+            lines.push(format!("{STEP}{}", call(program, kernel)));
+        }
     }
-    lines.push(signature(program, kernel));
+    lines.push("}".to_string());
+    let kind = match kernel.threading {
+        Threading::Independent => "REX_LOOP",
+        Threading::Barriers => "REX_TEAM",
+    };
+    lines.push(format!(
+        "REX_KERNEL({}, {}, {kind})",
+        kernel.names.kernel,
+        kernel.parameters.len()
+    ));
+    lines.extend(namespaces.iter().map(|_| "}".to_string()));
+    lines.join("\n")
+}
+
+/// The body of the class that has a kernel's body as a member function.
+pub(super) fn class_body(program: &Program, kernel: &Kernel) -> Option<TextRange> {
+    let membership = function(program, kernel).membership.as_ref()?;
+    let record = membership.record.filter(|_| kernel.home == Home::Member)?;
+    program.types.records[record].body
+}
+
+/// The declaration, in its class, of the member function that has a kernel's body.
+pub(super) fn member_declaration(program: &Program, kernel: &Kernel) -> String {
+    format!("{STEP}{};", member_head(program, kernel, At::Inside))
+}
+
+fn function<'p>(program: &'p Program, kernel: &Kernel) -> &'p Function {
+    &program.functions[program.regions[kernel.region].function]
+}
+
+fn directives(program: &Program, kernel: &Kernel) -> Vec<String> {
+    let construct = &program.constructs[program.regions[kernel.region].construct];
+    construct
+        .directives
+        .iter()
+        .map(|directive| {
+            let text = program.text(program.unit.directives[*directive].range);
+            format!("/* {} */", one_line(text))
+        })
+        .collect()
+}
+
+/// Prologue and plan.
+fn body(program: &Program, kernel: &Kernel) -> Vec<String> {
     let printer = BodyPrinter::new(program, &kernel.words);
+    let mut lines = Vec::new();
     for line in &kernel.prologue {
         lines.extend(
             printer
@@ -37,18 +102,7 @@ pub(super) fn print(program: &Program, kernel: &Kernel) -> String {
             .into_iter()
             .map(|line| indented(&line, STEP)),
     );
-    lines.push("}".to_string());
-    let kind = match kernel.threading {
-        Threading::Independent => "REX_LOOP",
-        Threading::Barriers => "REX_TEAM",
-    };
-    lines.push(format!(
-        "REX_KERNEL({}, {}, {kind})",
-        kernel.names.kernel,
-        kernel.parameters.len()
-    ));
-    lines.extend(namespaces.iter().map(|_| "}".to_string()));
-    lines.join("\n")
+    lines
 }
 
 fn indented(line: &str, indent: &str) -> String {
@@ -67,7 +121,10 @@ fn signature(program: &Program, kernel: &Kernel) -> String {
     let parameters: Vec<String> = kernel
         .parameters
         .iter()
-        .map(|parameter| declare(program, parameter))
+        .map(|parameter| match parameter.object {
+            CapturedObject::This if kernel.home == Home::Member => self_parameter(program, kernel),
+            _ => declare(program, parameter),
+        })
         .collect();
     format!(
         "__global__ void {name}(REX_LAUNCH_ENVIRONMENT {}) {{",
@@ -75,16 +132,83 @@ fn signature(program: &Program, kernel: &Kernel) -> String {
     )
 }
 
+fn self_parameter(program: &Program, kernel: &Kernel) -> String {
+    let membership = function(program, kernel).membership.as_ref();
+    let is_const = membership.is_some_and(|membership| membership.is_const);
+    let class = membership.map_or("", |membership| &membership.class_path);
+    format!("{}{class} *{}", if is_const { "const " } else { "" }, namer::SELF_NAME)
+}
+
+fn has_object(kernel: &Kernel) -> bool {
+    kernel
+        .parameters
+        .iter()
+        .any(|parameter| parameter.object == CapturedObject::This)
+}
+
+/// The call, in a kernel, of the member function that has its body.
+fn call(program: &Program, kernel: &Kernel) -> String {
+    let class = function(program, kernel)
+        .membership
+        .as_ref()
+        .map_or("", |membership| &membership.class_path);
+    let arguments: Vec<&str> = own_parameters(kernel)
+        .map(|parameter| parameter.name.as_str())
+        .collect();
+    let object = match has_object(kernel) {
+        true => format!("{}->", namer::SELF_NAME),
+        false => format!("{class}::"),
+    };
+    format!("{object}{}({});", kernel.names.body, arguments.join(", "))
+}
+
+/// Parameters without the object.
+fn own_parameters(kernel: &Kernel) -> impl Iterator<Item = &Parameter> {
+    kernel
+        .parameters
+        .iter()
+        .filter(|parameter| parameter.object != CapturedObject::This)
+}
+
+fn member_head(program: &Program, kernel: &Kernel, at: At) -> String {
+    let membership = function(program, kernel).membership.as_ref();
+    let is_const = membership.is_some_and(|membership| membership.is_const);
+    let qualifier = match (at, membership) {
+        (At::Outside, Some(membership)) => format!("{}::", membership.class_path),
+        _ => String::new(),
+    };
+    let is_static = !has_object(kernel);
+    let parameters: Vec<String> = own_parameters(kernel)
+        .map(|parameter| declare(program, parameter))
+        .collect();
+    format!(
+        "{}__device__ void {qualifier}{}({}){}",
+        if is_static && at == At::Inside { "static " } else { "" },
+        kernel.names.body,
+        parameters.join(", "),
+        if is_const && !is_static { " const" } else { "" },
+    )
+}
+
 fn declare(program: &Program, parameter: &Parameter) -> String {
-    let types = &program.types;
-    match parameter.ty {
-        ParameterType::Slot => format!("uint64_t {}", parameter.name),
-        ParameterType::Declared(ty) => types.declare(ty, &parameter.name),
-        ParameterType::PointerTo(ty) => match types.get(ty).kind {
-            TypeKind::Array { .. } | TypeKind::Function { .. } => {
-                types.declare(ty, &format!("(*{})", parameter.name))
-            }
-            _ => types.declare(ty, &format!("*{}", parameter.name)),
-        },
+    declare_pointer(&program.types, parameter.ty, &parameter.name)
+}
+
+/// A parameter or a pointer that is unpacked from one; an empty name gives the type alone.
+pub(super) fn declare_pointer(types: &TypeTable, ty: ParameterType, name: &str) -> String {
+    match ty {
+        ParameterType::Slot => format!("uint64_t {name}"),
+        ParameterType::Untyped => format!("void *{name}"),
+        ParameterType::Declared(ty) => types.declare(ty, name),
+        ParameterType::PointerTo(ty) => pointer_to(types, ty, name),
+    }
+}
+
+fn pointer_to(types: &TypeTable, ty: TypeId, name: &str) -> String {
+    match types.get(ty).kind {
+        TypeKind::Array { .. } | TypeKind::Function { .. } => {
+            types.declare(ty, &format!("(*{name})"))
+        }
+        _ => types.declare(ty, &format!("*{name}")),
     }
 }

@@ -3,6 +3,7 @@
 //! Host functions and host variables are dropped. Kept text keeps its comments and macros.
 
 mod body;
+mod class;
 mod kernel;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,7 +13,7 @@ use rex_ir::namer;
 use rex_ir::program::{Program, ReductionInitializer};
 use rex_ir::region::SharingAttribute;
 use rex_ir::symbol::SymbolId;
-use rex_syntax::edit::{EditConflict, EditSet};
+use rex_syntax::edit::EditConflict;
 use rex_syntax::lex;
 use rex_syntax::source::Language;
 use rex_syntax::{TextRange, TextSize};
@@ -73,7 +74,7 @@ impl Device<'_> {
                 }
                 ItemKind::Type => {
                     self.header();
-                    let text = self.type_text(item.range)?;
+                    let text = class::print(self.program, item.range)?;
                     self.line(&text);
                 }
                 ItemKind::Function(function) => {
@@ -126,30 +127,6 @@ impl Device<'_> {
             .iter()
             .find(|(known, _)| *known == symbol)
             .map(|(_, storage)| *storage)
-    }
-
-    /// A type; functions in class bodies can be called on both sides.
-    fn type_text(&self, range: TextRange) -> Result<String, EditConflict> {
-        let mut edits = EditSet::new();
-        for (_, function) in self.program.functions.iter() {
-            if function.in_class && range.contains_range(function.range) {
-                edits.insert(
-                    function.specifiers.start() - range.start(),
-                    0,
-                    "__host__ __device__ ",
-                );
-            }
-        }
-        for method in self
-            .program
-            .method_declarations
-            .iter()
-            .filter(|method| range.contains_range(**method))
-        {
-            edits.insert(method.start() - range.start(), 0, "__host__ __device__ ");
-        }
-        let text = edits.apply(self.program.text(range).as_bytes())?;
-        Ok(String::from_utf8_lossy(&text).replace("\r\n", "\n"))
     }
 
     fn function(&mut self, id: FunctionId) -> Result<(), EditConflict> {

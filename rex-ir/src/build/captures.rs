@@ -14,6 +14,7 @@ use super::Builder;
 use super::implicit::ImplicitRules;
 use super::scopes::last_component;
 use crate::item::{DeviceStorage, FunctionId};
+use crate::namer;
 use crate::map::{MapItem, MapKind, MapModifiers};
 use crate::region::{
     Call, Capture, CapturedObject, ConstructId, DataConstruct, DataConstructKind, Region,
@@ -739,7 +740,40 @@ impl<'u> Builder<'u> {
             transport,
             is_implicit: !seen.explicit,
             may_be_written: seen.written,
+            has_local_type: self.is_local_type(ty, construct),
             at: seen.at,
+        })
+    }
+
+    /// Whether a type has no name outside the function or class around a construct.
+    fn is_local_type(&self, ty: TypeId, construct: ConstructId) -> bool {
+        let at = self.constructs[construct].range;
+        let function = self.innermost_function(at);
+        let inside = |declaration: TextRange| {
+            function.is_some_and(|function| {
+                let function = &self.functions[function];
+                let class = function
+                    .membership
+                    .as_ref()
+                    .and_then(|membership| self.types.records[membership.record?].body);
+                function.body.contains_range(declaration)
+                    || class.is_some_and(|class| class.contains_range(declaration))
+            })
+        };
+        let mut words = Vec::new();
+        self.type_words(ty, &mut words);
+        words.iter().any(|text| {
+            let whole = TextRange::up_to(rex_syntax::TextSize::of(text.as_str()));
+            let is_local = |name: &str| {
+                self.scopes
+                    .resolve(&self.symbols, name, at)
+                    .filter(|id| self.symbols[*id].kind == SymbolKind::Type)
+                    .and_then(|id| self.symbols[id].declaration)
+                    .is_some_and(inside)
+            };
+            is_local(text)
+                || lex::identifiers(text, whole).any(|name| is_local(&text[name]))
+                || text.contains(namer::UNTAGGED_PREFIX)
         })
     }
 

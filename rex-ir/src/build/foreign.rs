@@ -4,6 +4,8 @@ use rex_syntax::TextRange;
 use rex_syntax::cst::parse_fragment;
 use rex_syntax::kind::{Field, Kind};
 
+use smol_str::SmolStr;
+
 use super::Builder;
 use crate::headers;
 use crate::symbol::{Symbol, SymbolId, SymbolKind};
@@ -31,6 +33,7 @@ impl Builder<'_> {
             declared_at: None,
             initializer: None,
             declaration: None,
+            qualifier: SmolStr::default(),
         });
         let is_scalar = self.types.category(found.ty) == Category::Scalar;
         if is_scalar && self.types.get(found.ty).is_const && found.has_initializer {

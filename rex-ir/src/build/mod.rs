@@ -92,6 +92,8 @@ struct Builder<'u> {
     header_constants: FxHashSet<SymbolId>,
     /// Class definitions of the unit by place.
     records_by_range: FxHashMap<TextRange, RecordId>,
+    /// Static data members by class and name.
+    static_fields: FxHashMap<(RecordId, SmolStr), SymbolId>,
     /// Greater than zero while nodes of a header's declaration are read: their ranges are not the unit's.
     fragment_depth: u32,
 }
@@ -137,6 +139,7 @@ impl<'u> Builder<'u> {
             header_variables: FxHashMap::default(),
             header_constants: FxHashSet::default(),
             records_by_range: FxHashMap::default(),
+            static_fields: FxHashMap::default(),
             fragment_depth: 0,
         }
     }

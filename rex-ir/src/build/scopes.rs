@@ -7,9 +7,9 @@ use smol_str::{SmolStr, format_smolstr};
 
 use super::Builder;
 use super::types::{declared_name, has_storage, squeeze};
-use crate::item::{Function, FunctionId};
+use crate::item::{Function, FunctionId, Membership, TemplateHead};
 use crate::symbol::{ScopeId, Symbol, SymbolId, SymbolKind};
-use crate::ty::{Meaning, Type, TypeId, TypeKind};
+use crate::ty::{Meaning, RecordId, Type, TypeId, TypeKind};
 
 /// A node to visit and where it stands.
 #[derive(Clone)]
@@ -23,10 +23,24 @@ struct Visit<'u> {
 #[derive(Clone, Default)]
 struct Context {
     function: Option<FunctionId>,
-    class: Option<SmolStr>,
-    /// The outermost template head around the next declaration.
+    class: Option<ClassContext>,
+    /// `a::b::` of the namespaces around.
+    namespaces: SmolStr,
+    /// The outermost template declaration around the next declaration.
     template: Option<TextRange>,
-    in_template: bool,
+    /// Heads of the next declaration, outermost first.
+    heads: Vec<TemplateHead>,
+    /// Heads of the classes around.
+    class_heads: Vec<TemplateHead>,
+}
+
+/// The class whose body surrounds a node.
+#[derive(Clone)]
+struct ClassContext {
+    name: SmolStr,
+    record: Option<RecordId>,
+    /// With the classes around it.
+    path: SmolStr,
 }
 
 impl<'u> Builder<'u> {
@@ -69,16 +83,19 @@ impl<'u> Builder<'u> {
             | Kind::SwitchStatement
             | Kind::CatchClause
             | Kind::DoStatement => scope = self.scopes.open(scope, node.range()),
+            // An inner name is also reached from outside, by qualification: it stays in the enclosing scope.
             Kind::NamespaceDefinition => {
-                // An inner name is also reached from outside, by qualification: it stays in the enclosing scope.
+                if let Some(name) = node.field(Field::Name) {
+                    context.namespaces = format_smolstr!("{}{}::", context.namespaces, name.text());
+                }
             }
             Kind::TemplateDeclaration => {
                 let inner = self.scopes.open(scope, node.range());
                 context.template.get_or_insert(node.range());
-                context.in_template = true;
                 for child in node.children() {
                     if child.kind() == Kind::TemplateParameterList {
                         self.declare_template_parameters(child, inner);
+                        context.heads.extend(template_head(child));
                     } else {
                         self.declare_templated(child, scope);
                         stack.push(Visit {
@@ -147,18 +164,18 @@ impl<'u> Builder<'u> {
             return;
         };
         let unqualified: SmolStr = last_component(name.text()).into();
-        let class = context.class.clone().or_else(|| {
-            let text = name.text();
-            let qualifier = text
-                .strip_suffix(unqualified.as_str())?
-                .strip_suffix("::")?;
-            let class = last_component(qualifier);
-            let class = class.split('<').next().unwrap_or(class).trim();
-            self.scopes
-                .resolve(&self.symbols, class, node.range())
-                .filter(|id| self.types.record(self.symbols[*id].ty).is_some())
-                .map(|_| class.into())
-        });
+        let mut class = context.class.clone();
+        let mut qualifier = None;
+        if class.is_none() {
+            class = self.class_of_qualified(name.text(), &unqualified, node.range());
+            qualifier = class.as_ref().and(name.text().strip_suffix(unqualified.as_str()));
+        }
+        let mut heads = context.heads.clone();
+        let mut class_heads = context.class_heads.clone();
+        if let Some(qualifier) = qualifier {
+            let of_classes = qualifier.matches("<").count().min(heads.len());
+            class_heads.extend(heads.drain(..of_classes));
+        }
         let inner = self.scopes.open(scope, node.range());
         // The type needs the class scope only for its parameters; those are declared below.
         let base = self.base_type(node, node.range());
@@ -180,6 +197,23 @@ impl<'u> Builder<'u> {
         );
         let Some(body) = body else { return };
         let is_main = unqualified == "main" && class.is_none() && context.function.is_none();
+        let membership = class.as_ref().map(|class| Membership {
+            record: class.record.filter(|record| self.types.records[*record].body.is_some()),
+            class_path: class.path.clone(),
+            is_static: has_storage(node, "static")
+                || class.record.is_some_and(|record| {
+                    self.types.records[record]
+                        .method(&unqualified)
+                        .is_some_and(|method| method.is_static)
+                }),
+            is_const: function_declarator(declarator).is_some_and(|declarator| {
+                declarator
+                    .children()
+                    .any(|child| child.kind() == Kind::TypeQualifier && child.text() == "const")
+            }),
+            qualifier: qualifier.map(SmolStr::from),
+        });
+        let class_name = class.as_ref().map(|class| class.name.clone());
         let range = context
             .template
             .map_or(node.range(), |template| template.cover(node.range()));
@@ -187,11 +221,14 @@ impl<'u> Builder<'u> {
             name: unqualified,
             range,
             specifiers: node.range(),
+            declarator_end: declarator.range().end(),
             body: body.range(),
             in_class: context.class.is_some(),
             namespaces: namespaces_around(node),
-            class: class.clone(),
-            is_template: context.in_template,
+            class: class_name,
+            membership,
+            heads,
+            class_heads: class_heads.clone(),
             is_main,
             calls: Vec::new(),
             globals: Vec::new(),
@@ -200,8 +237,10 @@ impl<'u> Builder<'u> {
         let context = Context {
             function: Some(function),
             class,
+            namespaces: context.namespaces,
             template: None,
-            in_template: context.in_template,
+            heads: Vec::new(),
+            class_heads,
         };
         let mut children: Vec<Node<'u>> = node.children().collect();
         children.reverse();
@@ -210,6 +249,20 @@ impl<'u> Builder<'u> {
             scope: inner,
             context: context.clone(),
         }));
+    }
+
+    /// The class that the qualified name of a function stands in.
+    fn class_of_qualified(&self, name: &str, unqualified: &str, at: TextRange) -> Option<ClassContext> {
+        let qualifier = name.strip_suffix(unqualified)?.trim_end().strip_suffix("::")?;
+        let plain = without_arguments(qualifier);
+        let class = last_component(&plain);
+        let symbol = self.scopes.resolve(&self.symbols, class, at)?;
+        let record = self.types.record(self.symbols[symbol].ty)?;
+        Some(ClassContext {
+            name: class.into(),
+            record: Some(record),
+            path: plain.into(),
+        })
     }
 
     fn visit_class(
@@ -228,8 +281,18 @@ impl<'u> Builder<'u> {
             self.declare_tag(scope, node, name, ty);
         }
         let inner = self.scopes.open(scope, body.range());
-        if let Some(record) = self.types.record(ty) {
+        let class_name = name.map(|name| SmolStr::from(last_component(name.text())));
+        let path = class_name.as_ref().map(|class| match &context.class {
+            Some(outer) => format_smolstr!("{}::{class}", outer.path),
+            None => class.clone(),
+        });
+        let record = self.types.record(ty);
+        if let Some(record) = record {
             let fields = self.types.records[record].fields.clone();
+            let qualifier = match &path {
+                Some(path) => format_smolstr!("{}{path}::", context.namespaces),
+                None => SmolStr::default(),
+            };
             for field in fields {
                 let kind = if field.is_static {
                     SymbolKind::StaticField
@@ -243,15 +306,24 @@ impl<'u> Builder<'u> {
                     declared_at: None,
                     initializer: None,
                     declaration: None,
+                    qualifier: qualifier.clone(),
                 });
+                if field.is_static {
+                    self.static_fields.insert((record, field.name.clone()), symbol);
+                }
                 self.scopes.declare(inner, field.name, symbol);
             }
         }
-        let class = name.map(|name| SmolStr::from(last_component(name.text())));
+        let class = class_name.zip(path).map(|(name, path)| ClassContext { name, record, path });
+        let mut class_heads = context.class_heads;
+        class_heads.extend(context.heads);
         let context = Context {
             class,
             template: None,
-            ..context
+            heads: Vec::new(),
+            class_heads,
+            function: context.function,
+            namespaces: context.namespaces,
         };
         let mut children: Vec<Node<'u>> = body.children().collect();
         children.reverse();
@@ -306,6 +378,9 @@ impl<'u> Builder<'u> {
                 initializer.map(|value| value.range()),
                 Some(node.range()),
             );
+            if kind == SymbolKind::Global {
+                self.symbols[symbol].qualifier = context.namespaces.clone();
+            }
             if kind == SymbolKind::StaticLocal
                 && let Some(function) = context.function
             {
@@ -447,6 +522,7 @@ impl<'u> Builder<'u> {
                 };
                 if let Meaning::Record(Some(record)) = meaning {
                     self.types.records[record].name = name.text().into();
+                    self.types.records[record].is_untagged = false;
                 }
                 self.types.named(name.text(), meaning)
             } else {
@@ -553,6 +629,7 @@ impl<'u> Builder<'u> {
             declared_at: Some(name.range()),
             initializer: None,
             declaration: Some(declaration),
+            qualifier: SmolStr::default(),
         });
         self.scopes
             .declare(scope, format_smolstr!("{keyword} {}", name.text()), symbol);
@@ -589,6 +666,7 @@ impl<'u> Builder<'u> {
             declared_at: Some(name.range()),
             initializer,
             declaration,
+            qualifier: SmolStr::default(),
         });
         self.scopes.declare(scope, unqualified, symbol);
         symbol
@@ -605,6 +683,58 @@ fn namespaces_around(node: Node<'_>) -> Vec<SmolStr> {
         .collect();
     names.reverse();
     names
+}
+
+/// The parameters of a template head; none for `template <>`.
+fn template_head(list: Node<'_>) -> Option<TemplateHead> {
+    let mut parameters = Vec::new();
+    let mut arguments = Vec::new();
+    for parameter in list.children() {
+        let is_pack = matches!(
+            parameter.kind(),
+            Kind::VariadicTypeParameterDeclaration | Kind::VariadicParameterDeclaration
+        );
+        let name = parameter
+            .field(Field::Declarator)
+            .and_then(declared_name_of_pack)
+            .or_else(|| parameter.field(Field::Name))
+            .or_else(|| {
+                parameter
+                    .descendants()
+                    .find(|inner| inner.kind() == Kind::TypeIdentifier)
+                    .filter(|_| parameter.field(Field::Declarator).is_none() && parameter.field(Field::Type).is_none())
+            });
+        // Nothing can depend on a parameter without a name.
+        let Some(name) = name else { continue };
+        let end = match parameter.kind() {
+            Kind::OptionalTypeParameterDeclaration | Kind::OptionalParameterDeclaration => {
+                parameter.text().find('=').unwrap_or(parameter.text().len())
+            }
+            _ => parameter.text().len(),
+        };
+        parameters.push(squeeze(parameter.text()[..end].trim()));
+        arguments.push(if is_pack {
+            format_smolstr!("{}...", name.text())
+        } else {
+            name.text().into()
+        });
+    }
+    (!parameters.is_empty()).then(|| TemplateHead {
+        parameters: parameters.join(", ").into(),
+        arguments: arguments.join(", ").into(),
+    })
+}
+
+fn declared_name_of_pack(declarator: Node<'_>) -> Option<Node<'_>> {
+    declared_name(declarator)
+        .or_else(|| declarator.descendants().find(|inner| inner.kind() == Kind::Identifier))
+}
+
+/// The part of a declarator that has the parameter list.
+fn function_declarator(declarator: Node<'_>) -> Option<Node<'_>> {
+    declarator
+        .descendants()
+        .find(|inner| inner.kind() == Kind::FunctionDeclarator)
 }
 
 /// The declaration statement a specifier is part of.
@@ -625,4 +755,19 @@ fn enclosing_declaration(specifier: Node<'_>) -> Node<'_> {
 /// `c` of `a::b::c`.
 pub(super) fn last_component(name: &str) -> &str {
     name.rsplit("::").next().unwrap_or(name).trim()
+}
+
+/// `Box::Inner` of `Box<T>::Inner`.
+fn without_arguments(name: &str) -> String {
+    let mut depth = 0usize;
+    let mut plain = String::new();
+    for c in name.chars() {
+        match c {
+            '<' => depth += 1,
+            '>' => depth = depth.saturating_sub(1),
+            _ if depth == 0 && !c.is_whitespace() => plain.push(c),
+            _ => {}
+        }
+    }
+    plain
 }

@@ -7,6 +7,7 @@ use rex_syntax::lex;
 use smol_str::SmolStr;
 
 use super::Builder;
+use crate::namer;
 use crate::symbol::{Symbol, SymbolKind};
 use crate::ty::{self, Extent, Meaning, Record, Type, TypeId, TypeKind};
 
@@ -357,10 +358,17 @@ impl Builder<'_> {
             Kind::ClassSpecifier => "class",
             _ => "struct",
         };
-        let spelling = self.tag_spelling(node, keyword);
+        let mut spelling = self.tag_spelling(node, keyword);
         let name = node.field(Field::Name).map(|name| squeeze(name.text()));
         let record = match node.field(Field::Body) {
-            Some(body) => Some(self.record_of(node, body, name.as_deref().unwrap_or_default(), at)),
+            Some(body) => {
+                let record =
+                    self.record_of(node, body, name.as_deref().unwrap_or_default(), at);
+                if self.types.records[record].is_untagged {
+                    spelling = format!("{keyword} {}", self.types.records[record].name).into();
+                }
+                Some(record)
+            }
             None => {
                 let name = name.as_deref().unwrap_or_default();
                 let known = self
@@ -402,7 +410,14 @@ impl Builder<'_> {
             fields: Vec::new(),
             bases: Vec::new(),
             methods: Vec::new(),
+            body: (self.fragment_depth == 0).then(|| body.range()),
+            is_untagged: false,
         });
+        if name.is_empty() && self.fragment_depth == 0 {
+            let record = &mut self.types.records[id];
+            record.name = namer::untagged(id.into_raw().into_u32() as usize);
+            record.is_untagged = true;
+        }
         if self.fragment_depth == 0 {
             self.records_by_range.insert(key, id);
         }
@@ -459,7 +474,11 @@ impl Builder<'_> {
             TypeKind::Function { returns, .. } => returns,
             _ => declared,
         };
-        Some(ty::Method { name, returns })
+        Some(ty::Method {
+            name,
+            returns,
+            is_static: has_storage(member, "static"),
+        })
     }
 
     fn read_field(
@@ -471,6 +490,9 @@ impl Builder<'_> {
     ) {
         let base = self.base_type(member, at);
         let is_static = has_storage(member, "static");
+        let is_const = self.types.get(base).is_const
+            || member.children().any(|child| child.text() == "constexpr");
+        let has_value = member.field(Field::DefaultValue).is_some();
         let declarators = member.fields(Field::Declarator);
         if declarators.is_empty()
             && let Some(record) = self.types.record(base)
@@ -488,12 +510,14 @@ impl Builder<'_> {
                 methods.push(ty::Method {
                     name: name.text().into(),
                     returns,
+                    is_static,
                 });
             } else {
                 fields.push(ty::Field {
                     name: name.text().into(),
                     ty: declared.ty,
                     is_static,
+                    is_constant: is_static && is_const && has_value,
                 });
             }
         }

@@ -1,0 +1,76 @@
+//! Types of the device file: classes with what device code needs of their members.
+//!
+//! Functions in class bodies can be called on both sides. One that holds a target region is host code: its declaration stays, and the region becomes a member function
+//! of its own, so that private members, member types and calls of other members keep their meaning.
+
+use rex_ir::program::Program;
+use rex_syntax::edit::{EditConflict, EditSet};
+use rex_syntax::{TextRange, TextSize};
+
+use super::body::BodyPrinter;
+use super::kernel;
+
+const BOTH_SIDES: &str = "__host__ __device__ ";
+
+/// The text of a type declaration.
+pub(super) fn print(program: &Program, range: TextRange) -> Result<String, EditConflict> {
+    let mut edits = EditSet::new();
+    let mut replaced = TextRange::empty(range.start());
+    for (id, function) in program.functions.iter() {
+        let is_inside = function.in_class && range.contains_range(function.range);
+        if !is_inside || replaced.contains_range(function.range) {
+            continue;
+        }
+        let start = function.specifiers.start() - range.start();
+        let holds_region = program.regions.iter().any(|(_, region)| region.function == id);
+        let device = program
+            .device_code
+            .functions
+            .iter()
+            .find(|device| device.function == id && !device.body.replacements.is_empty());
+        if holds_region {
+            replaced = TextRange::new(function.declarator_end, function.range.end());
+            edits.replace(replaced - range.start(), ";");
+        } else if let Some(device) = device {
+            replaced = function.range;
+            let printer = BodyPrinter::new(program, &[]);
+            let mut text = printer.text(&device.body, "");
+            let offset = usize::from(function.specifiers.start() - function.range.start());
+            text.insert_str(offset.min(text.len()), BOTH_SIDES);
+            edits.replace(replaced - range.start(), text);
+        } else {
+            edits.insert(start, 0, BOTH_SIDES);
+        }
+    }
+    for method in &program.method_declarations {
+        if range.contains_range(*method) && !replaced.contains_range(*method) {
+            edits.insert(method.start() - range.start(), 0, BOTH_SIDES);
+        }
+    }
+    for (body, declarations) in members(program, range) {
+        let end = body.end() - TextSize::of('}');
+        let lines = declarations.join("\n");
+        edits.insert(end - range.start(), 1, format!("\npublic:\n{lines}\n"));
+    }
+    let text = edits.apply(program.text(range).as_bytes())?;
+    Ok(String::from_utf8_lossy(&text).replace("\r\n", "\n"))
+}
+
+/// Declarations of the member functions that have the bodies of kernels, by class body.
+fn members(program: &Program, range: TextRange) -> Vec<(TextRange, Vec<String>)> {
+    let mut members: Vec<(TextRange, Vec<String>)> = Vec::new();
+    for (_, kernel) in program.kernels.iter() {
+        let Some(body) = kernel::class_body(program, kernel) else {
+            continue;
+        };
+        if !range.contains_range(body) {
+            continue;
+        }
+        let declaration = kernel::member_declaration(program, kernel);
+        match members.iter_mut().find(|(known, _)| *known == body) {
+            Some((_, declarations)) => declarations.push(declaration),
+            None => members.push((body, vec![declaration])),
+        }
+    }
+    members
+}

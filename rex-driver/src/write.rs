@@ -4,11 +4,17 @@
 //! bytes are already right is left alone, so build systems see no change. An input is never
 //! overwritten.
 
+use std::collections::BTreeSet;
 use std::fs::{self, Permissions};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Write;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use signal_hook::low_level::emulate_default_handler;
 
 use crate::error::Error;
 use crate::toolchain::Surroundings;
@@ -75,8 +81,8 @@ pub fn create_folder(folder: &Path) -> Result<(), Error> {
 /// A folder for intermediate files.
 #[derive(Debug)]
 pub enum WorkFolder {
-    /// Removed when dropped.
-    Temporary(tempfile::TempDir),
+    /// Removed when dropped, and when a signal ends the program.
+    Temporary(TemporaryFolder),
     /// Kept for the user to read.
     Kept(PathBuf),
 }
@@ -91,11 +97,7 @@ impl WorkFolder {
             create_folder(folder)?;
             return Ok(Self::Kept(folder.to_owned()));
         }
-        let parent = std::env::temp_dir();
-        let folder = tempfile::Builder::new().prefix("rex-").tempdir_in(&parent);
-        Ok(Self::Temporary(
-            folder.map_err(Error::io("create a folder in", &parent))?,
-        ))
+        TemporaryFolder::create().map(Self::Temporary)
     }
 
     /// Where it is.
@@ -105,6 +107,65 @@ impl WorkFolder {
             Self::Kept(folder) => folder,
         }
     }
+}
+
+/// A folder with a random name that does not outlive the program.
+#[derive(Debug)]
+pub struct TemporaryFolder(tempfile::TempDir);
+
+/// The temporary folders that exist; `None` before the first one, when no signal is watched yet.
+///
+/// A signal concerns the whole process, so this cannot be passed around.
+static TEMPORARY: Mutex<Option<BTreeSet<PathBuf>>> = Mutex::new(None);
+
+impl TemporaryFolder {
+    fn create() -> Result<Self, Error> {
+        let parent = std::env::temp_dir();
+        let mut folders = temporary_folders();
+        if folders.is_none() {
+            // Without it a folder may be left behind; that is no reason to stop.
+            let _ = remove_folders_on_signals();
+        }
+        let folder = tempfile::Builder::new().prefix("rex-").tempdir_in(&parent);
+        let folder = folder.map_err(Error::io("create a folder in", &parent))?;
+        folders
+            .get_or_insert_default()
+            .insert(folder.path().to_owned());
+        Ok(Self(folder))
+    }
+
+    fn path(&self) -> &Path {
+        self.0.path()
+    }
+}
+
+impl Drop for TemporaryFolder {
+    fn drop(&mut self) {
+        temporary_folders()
+            .get_or_insert_default()
+            .remove(self.0.path());
+    }
+}
+
+fn temporary_folders() -> MutexGuard<'static, Option<BTreeSet<PathBuf>>> {
+    TEMPORARY.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Starts a thread that removes the folders when a signal asks the program to end, and lets it end.
+fn remove_folders_on_signals() -> std::io::Result<()> {
+    let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM])?;
+    let watch = move || {
+        for signal in signals.forever() {
+            for folder in temporary_folders().iter().flatten() {
+                let _ = fs::remove_dir_all(folder);
+            }
+            let _ = emulate_default_handler(signal);
+        }
+    };
+    std::thread::Builder::new()
+        .name("signals".to_owned())
+        .spawn(watch)
+        .map(drop)
 }
 
 /// Results that depend on nothing of the user's, kept between runs: a folder of files, each with its key.

@@ -312,3 +312,40 @@ fn verify_tells_same_from_different() {
     assert_eq!(report["programs"][2]["difference"]["found"], "host 0");
     check_exit(&folder.rex("verify same.c plain.c --device host"), 0, "");
 }
+
+#[test]
+fn a_signal_leaves_no_temporary_files() {
+    if !host_compiler_exists() {
+        return;
+    }
+    let waits = "#include <stdio.h>\nint main(void) { puts(\"up\"); fflush(stdout); getchar(); }\n";
+    let folder = Folder::with(&[("waits.c", waits)]);
+    let temporary = tempfile::tempdir().unwrap();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_rex-driver"))
+        .args(["run", "waits.c"])
+        .current_dir(folder.path())
+        .env("TMPDIR", temporary.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut up = [0; 3];
+    std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut up).unwrap();
+    assert!(fs::read_dir(temporary.path()).unwrap().count() > 0);
+    let id = child.id().to_string();
+    assert!(
+        Command::new("kill")
+            .args(["-TERM", &id])
+            .status()
+            .unwrap()
+            .success()
+    );
+    let stdin = child.stdin.take();
+    let status = child.wait().unwrap();
+    assert_eq!(
+        std::os::unix::process::ExitStatusExt::signal(&status),
+        Some(15)
+    );
+    assert_eq!(fs::read_dir(temporary.path()).unwrap().count(), 0);
+    drop(stdin);
+}

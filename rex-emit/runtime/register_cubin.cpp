@@ -707,14 +707,19 @@ Geometry choose_geometry(Geometry asked, uint64_t trips, Image::Kind kind) {
     int32_t threads;
     uint64_t teams_max, teams_unknown_trips;
   };
-  constexpr Default kGpu = {128, 8192, 432}, kGpuFew = {512, 528, 132}, kHost = {4, 8, 1};
-  const Default chosen = kind == Image::Kind::host ? kHost : asked.teams == REX_TEAMS_FEW ? kGpuFew : kGpu;
+  constexpr Default kGpu = {128, 8192, 432}, kGpuFew = {512, 528, 132}, kGpuEach = {256, 1 << 20, 432};
+  constexpr Default kHost = {4, 8, 1};
+  const bool each = asked.teams == REX_TEAMS_EACH;
+  const Default chosen = kind == Image::Kind::host      ? kHost
+                         : asked.teams == REX_TEAMS_FEW ? kGpuFew
+                         : each                         ? kGpuEach
+                                                        : kGpu;
 
   Geometry geometry = asked;
   if (asked.threads <= 0) geometry.threads = chosen.threads;
   if (asked.teams <= 0) {
-    const uint64_t threads = static_cast<uint64_t>(geometry.threads);
-    const uint64_t needed = trips > 0 ? (trips - 1) / threads + 1 : chosen.teams_unknown_trips;
+    const uint64_t trips_per_team = each ? 1 : static_cast<uint64_t>(geometry.threads);
+    const uint64_t needed = trips > 0 ? (trips - 1) / trips_per_team + 1 : chosen.teams_unknown_trips;
     geometry.teams = static_cast<int32_t>(std::min(needed, chosen.teams_max));
   }
   return geometry;

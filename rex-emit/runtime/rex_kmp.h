@@ -123,6 +123,10 @@ struct __tgt_kernel_arguments {
  * leaves the number open: as few as keep the device busy. 0 leaves it open for any other kernel. */
 #define REX_TEAMS_FEW (-1)
 
+/* The same for a kernel whose teams share the iterations of a loop and whose threads share the work inside one:
+ * a team for each iteration. */
+#define REX_TEAMS_EACH (-2)
+
 /* The runtime's spelling of where a mapped item is: REX_NAME("x[0:n]"). */
 #define REX_NAME(item) ((void *)(";" item ";" __FILE__ ";" REX_TEXT(__LINE__) ";0;;"))
 #define REX_TEXT(tokens) REX_TEXT_OF(tokens)
@@ -144,7 +148,7 @@ static inline uint64_t rex_trips(int64_t span, int64_t step) {
   return span > 0 && step > 0 ? ((uint64_t)span - 1) / (uint64_t)step + 1 : 0;
 }
 
-/* Runs a kernel and waits for it. teams: a number, 0 or REX_TEAMS_FEW; threads: a number or 0 (open).
+/* Runs a kernel and waits for it. teams: a number, 0, REX_TEAMS_FEW or REX_TEAMS_EACH; threads: a number or 0 (open).
  * Returns 0 when it ran on the device; otherwise the caller runs the original statement. */
 #define __tgt_target_kernel(device, teams, threads, key, arguments)                                          \
   rex___tgt_target_kernel(__FILE__, __func__, __LINE__, device, teams, threads, key, arguments)

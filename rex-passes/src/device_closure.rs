@@ -188,10 +188,7 @@ fn follow(program: &Program, call: &Call, closure: &mut Closure, missing: &mut V
         .records
         .iter()
         .any(|(_, record)| record.name == call.name || record.method(&call.name).is_some());
-    if is_method
-        || call.callee == Callee::Member
-        || program.macro_at(&call.name, call.at)
-            .is_some()
+    if is_method || call.callee == Callee::Member || program.macro_at(&call.name, call.at).is_some()
     {
         return;
     }

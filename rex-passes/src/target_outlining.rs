@@ -12,9 +12,9 @@ mod team;
 
 use rex_ir::expr::Expr;
 use rex_ir::facet::Facet;
-use rex_ir::item::FunctionId;
 use rex_ir::item::Function;
-use rex_ir::kernel::{Home, BodyText, Kernel, Parameter, ParameterType, Plan, Prologue, Threading};
+use rex_ir::item::FunctionId;
+use rex_ir::kernel::{BodyText, Home, Kernel, Parameter, ParameterType, Plan, Prologue, Threading};
 use rex_ir::launch::Launch;
 use rex_ir::namer;
 use rex_ir::program::Program;

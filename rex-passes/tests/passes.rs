@@ -284,7 +284,11 @@ fn the_manual_lists_the_passes() {
     );
     for info in manager.schedule().passes() {
         let words = |facets: rex_ir::facet::Facet| {
-            facets.iter().map(rex_ir::facet::Facet::name).collect::<Vec<_>>().join(", ")
+            facets
+                .iter()
+                .map(rex_ir::facet::Facet::name)
+                .collect::<Vec<_>>()
+                .join(", ")
         };
         page.push_str(&format!(
             "| `{}` | {} | {} | {} |\n",

@@ -425,7 +425,11 @@ impl<'p> BodyPrinter<'p> {
             None => {
                 // It stands alone: as deep as what follows.
                 let rest = &self.program.source()[usize::from(range.end())..];
-                let line = rest.lines().skip(1).find(|line| !line.trim().is_empty()).unwrap_or("");
+                let line = rest
+                    .lines()
+                    .skip(1)
+                    .find(|line| !line.trim().is_empty())
+                    .unwrap_or("");
                 line[..line.len() - line.trim_start().len()].to_string()
             }
         }

@@ -22,7 +22,10 @@ pub(super) fn print(program: &Program, range: TextRange) -> Result<String, EditC
             continue;
         }
         let start = function.specifiers.start() - range.start();
-        let holds_region = program.regions.iter().any(|(_, region)| region.function == id);
+        let holds_region = program
+            .regions
+            .iter()
+            .any(|(_, region)| region.function == id);
         let device = program
             .device_code
             .functions

@@ -136,7 +136,11 @@ fn self_parameter(program: &Program, kernel: &Kernel) -> String {
     let membership = function(program, kernel).membership.as_ref();
     let is_const = membership.is_some_and(|membership| membership.is_const);
     let class = membership.map_or("", |membership| &membership.class_path);
-    format!("{}{class} *{}", if is_const { "const " } else { "" }, namer::SELF_NAME)
+    format!(
+        "{}{class} *{}",
+        if is_const { "const " } else { "" },
+        namer::SELF_NAME
+    )
 }
 
 fn has_object(kernel: &Kernel) -> bool {
@@ -183,7 +187,11 @@ fn member_head(program: &Program, kernel: &Kernel, at: At) -> String {
         .collect();
     format!(
         "{}__device__ void {qualifier}{}({}){}",
-        if is_static && at == At::Inside { "static " } else { "" },
+        if is_static && at == At::Inside {
+            "static "
+        } else {
+            ""
+        },
         kernel.names.body,
         parameters.join(", "),
         if is_const && !is_static { " const" } else { "" },

@@ -8,6 +8,7 @@ mod kernel;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use rex_ir::entry::EntryKind;
 use rex_ir::item::{DeviceStorage, Function, FunctionId, Item, ItemKind};
 use rex_ir::namer;
 use rex_ir::program::{Program, ReductionInitializer};
@@ -302,6 +303,11 @@ impl Device<'_> {
             self.line(&text);
         }
         self.out.push('\n');
+        for entry in &self.program.entries {
+            if let EntryKind::Variable { symbol, .. } = &entry.kind {
+                self.line(&format!("REX_GLOBAL({})", self.program.name(*symbol)));
+            }
+        }
         self.line("}");
         Ok(())
     }
@@ -317,19 +323,25 @@ struct MacroState<'p> {
 
 impl<'p> MacroState<'p> {
     fn new(program: &'p Program) -> MacroState<'p> {
-        MacroState { program, current: BTreeMap::new() }
+        MacroState {
+            program,
+            current: BTreeMap::new(),
+        }
     }
 
     fn definition(&self, name: &str, at: TextRange) -> Option<String> {
         let definition = self.program.macro_at(name, at)?;
-        let parameters = definition.parameters.as_ref().map_or(String::new(), |parameters| {
-            let mut words: Vec<&str> = parameters.iter().map(SmolStr::as_str).collect();
-            if definition.variadic && words.last() == Some(&"__VA_ARGS__") {
-                words.pop();
-                words.push("...");
-            }
-            format!("({})", words.join(", "))
-        });
+        let parameters = definition
+            .parameters
+            .as_ref()
+            .map_or(String::new(), |parameters| {
+                let mut words: Vec<&str> = parameters.iter().map(SmolStr::as_str).collect();
+                if definition.variadic && words.last() == Some(&"__VA_ARGS__") {
+                    words.pop();
+                    words.push("...");
+                }
+                format!("({})", words.join(", "))
+            });
         Some(format!("#define {name}{parameters} {}", definition.body))
     }
 
@@ -352,7 +364,9 @@ impl<'p> MacroState<'p> {
         let mut next = 0;
         while let Some(definition) = names.get(next).map(|name| program.macro_at(name, range)) {
             next += 1;
-            let Some(definition) = definition else { continue };
+            let Some(definition) = definition else {
+                continue;
+            };
             let body = definition.body.as_str();
             for at in lex::identifiers(body, TextRange::up_to(TextSize::of(body))) {
                 if !names.iter().any(|known| *known == body[at]) {
@@ -363,7 +377,11 @@ impl<'p> MacroState<'p> {
         let mut lines = Vec::new();
         for name in names {
             let wanted = self.definition(&name, range);
-            let known = self.current.get(&name).cloned().unwrap_or_else(|| self.definition(&name, end));
+            let known = self
+                .current
+                .get(&name)
+                .cloned()
+                .unwrap_or_else(|| self.definition(&name, end));
             if wanted == known {
                 continue;
             }

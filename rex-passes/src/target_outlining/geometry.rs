@@ -21,7 +21,7 @@ pub(super) fn launch(program: &Program, region: RegionId, shape: Shape) -> Launc
     };
     let teams = match expression(ClauseName::NumTeams) {
         Some(teams) => Some(teams),
-        None if construct.has(Leaf::Teams) => None,
+        None if construct.has(Leaf::Teams) => open_teams(construct, shape),
         None => Some(Expr::Int(1)),
     };
     let limit = expression(ClauseName::ThreadLimit);
@@ -55,6 +55,21 @@ pub(super) fn launch(program: &Program, region: RegionId, shape: Shape) -> Launc
         teams,
         threads,
         trips: trips(program, construct, shape),
+    }
+}
+
+/// What the runtime shapes the grid by when the program leaves the number of teams open.
+fn open_teams(construct: &Construct, shape: Shape) -> Option<Expr> {
+    let reduces = construct.sharing.iter().any(|sharing| {
+        matches!(
+            sharing.attribute,
+            rex_ir::region::SharingAttribute::Reduction { .. }
+        )
+    });
+    match shape {
+        Shape::Team if construct.nest.is_some() => Some(Expr::Name("REX_TEAMS_EACH".into())),
+        _ if reduces => Some(Expr::Name("REX_TEAMS_FEW".into())),
+        _ => None,
     }
 }
 

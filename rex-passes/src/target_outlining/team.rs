@@ -229,14 +229,12 @@ impl<'p> Team<'_, 'p> {
                 return true;
             }
             if program.macro_at(name, at).is_some() {
-                return program.macro_names(name, at)
-                    .iter()
-                    .all(|inner| {
-                        program
-                            .scopes
-                            .resolve(&program.symbols, inner, at)
-                            .is_none_or(|symbol| self.is_uniform_name(symbol))
-                    });
+                return program.macro_names(name, at).iter().all(|inner| {
+                    program
+                        .scopes
+                        .resolve(&program.symbols, inner, at)
+                        .is_none_or(|symbol| self.is_uniform_name(symbol))
+                });
             }
             match program.scopes.resolve(&program.symbols, name, at) {
                 Some(symbol) => self.is_uniform_name(symbol),
@@ -329,8 +327,7 @@ impl<'p> Team<'_, 'p> {
                         .scopes
                         .resolve(&program.symbols, program.text(at), at)
                         .is_some_and(|other| other != symbol && self.is_uniform_name(other))
-                    || program.macro_at(program.text(at), at)
-                        .is_some()
+                    || program.macro_at(program.text(at), at).is_some()
             }) && !program.text(range).contains('[')
                 && !program.text(range).contains("->")
         };

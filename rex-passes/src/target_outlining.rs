@@ -262,6 +262,7 @@ impl Assembly<'_, '_> {
         let argument = namer::argument(&name);
         let object = capture.object;
         match capture.transport {
+            Transport::Private if self.iterates(object) => {}
             Transport::Private => {
                 if !types.is_variably_modified(ty) {
                     self.prologue.push(Prologue::Private { name, ty });
@@ -420,6 +421,22 @@ impl Assembly<'_, '_> {
                         SharingAttribute::Lastprivate => true,
                         _ => false,
                     }
+            })
+    }
+
+    /// Whether the region's own loops declare the variable.
+    fn iterates(&self, object: CapturedObject) -> bool {
+        let (CapturedObject::Variable(symbol), Some(region)) = (object, self.planner.region())
+        else {
+            return false;
+        };
+        self.program.constructs[region.construct]
+            .nest
+            .is_some_and(|nest| {
+                self.program.nests[nest]
+                    .loops
+                    .iter()
+                    .any(|canonical| canonical.variable == *self.program.name(symbol))
             })
     }
 

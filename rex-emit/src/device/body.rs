@@ -135,7 +135,7 @@ impl<'p> BodyPrinter<'p> {
             let lines = self.plan(plan, &lead);
             if lines.is_empty() {
                 out.push(';');
-            } else if lines.len() > 1 && !is_braced(&lines) {
+            } else if lines.len() > 1 && !is_braced(&lines) && !self.stands_in_block(*range) {
                 // One statement stands where one stood.
                 out.push_str("{\n");
                 for line in &lines {
@@ -413,6 +413,12 @@ impl<'p> BodyPrinter<'p> {
         moved.split('\n').map(str::to_string).collect()
     }
 
+    /// Whether a construct stands among other statements of a block, where several may stand for one.
+    fn stands_in_block(&self, range: TextRange) -> bool {
+        let before = &self.program.source()[..usize::from(range.start())];
+        before.trim_end().ends_with([';', '{', '}'])
+    }
+
     /// The indentation of the statement of the construct with this range.
     fn statement_indent(&self, range: TextRange) -> String {
         let construct = self
@@ -428,7 +434,7 @@ impl<'p> BodyPrinter<'p> {
                 let line = rest
                     .lines()
                     .skip(1)
-                    .find(|line| !line.trim().is_empty())
+                    .find(|line| !line.trim().is_empty() && !line.trim_start().starts_with('#'))
                     .unwrap_or("");
                 line[..line.len() - line.trim_start().len()].to_string()
             }

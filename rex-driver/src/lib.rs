@@ -11,6 +11,7 @@ mod compiler;
 pub mod error;
 pub mod flags;
 mod json;
+pub mod lines;
 pub mod preprocess;
 pub mod program;
 pub mod render;

@@ -14,6 +14,7 @@ use crate::build::{
 };
 use crate::error::Error;
 use crate::flags::CompilerFlags;
+use crate::lines::with_line_markers;
 use crate::session::{Lowered, Session};
 use crate::toolchain::{
     OffloadRequest, OffloadRuntime, Surroundings, find_device_compiler, find_host_compilers,
@@ -184,12 +185,20 @@ impl ProgramBuild {
                 continue;
             };
             for artifact in artifacts.iter() {
-                let path = match artifact.kind {
-                    ArtifactKind::Host => unit.host.clone(),
-                    ArtifactKind::Device => unit.device.clone().unwrap_or_default(),
-                    _ => self.work.path().join(&artifact.file_name),
-                };
-                writer.write(&path, &artifact.bytes)?;
+                let bytes = &artifact.bytes;
+                match artifact.kind {
+                    ArtifactKind::Host => {
+                        let marked =
+                            with_line_markers(&lowered.bytes, &lowered.path, bytes, &unit.host);
+                        writer.write(&unit.host, &marked)?;
+                    }
+                    ArtifactKind::Device => {
+                        writer.write(unit.device.as_deref().unwrap_or(&unit.host), bytes)?;
+                    }
+                    _ => {
+                        writer.write(&self.work.path().join(&artifact.file_name), bytes)?;
+                    }
+                }
             }
         }
         self.plan.execute(&self.cache, messages)

@@ -13,6 +13,7 @@ use crate::build::command::{Command, folder_of};
 use crate::build::{DeviceBuild, DeviceUnit, openmp_flags, original_name};
 use crate::error::Error;
 use crate::flags::{Flag, FlagKind};
+use crate::lines::with_line_markers;
 use crate::render::{Color, MessageFormat, render};
 use crate::session::{Lowered, Session};
 use crate::write::{WorkFolder, Writer};
@@ -106,7 +107,11 @@ fn with_device_code(cx: &Cx, lowered: &Lowered, step: Step, output: &Path) -> Re
     for artifact in artifacts {
         let path = work.path().join(&artifact.file_name);
         match artifact.kind {
-            ArtifactKind::Host => host = Some((path, artifact.bytes.clone())),
+            ArtifactKind::Host => {
+                let bytes = &artifact.bytes;
+                let marked = with_line_markers(&lowered.bytes, &lowered.path, bytes, &path);
+                host = Some((path, marked));
+            }
             ArtifactKind::Device => {
                 writer.write(&path, &artifact.bytes)?;
                 device = Some(path);

@@ -1,0 +1,164 @@
+//! Line markers: compilers and debuggers speak of the file the user wrote, not of the lowered one.
+//!
+//! Lowering leaves lines outside its edits as they are, so the lines that both files share are found by
+//! comparing them. Before each run of shared lines stands `#line` with its place in the user's file, before
+//! each generated run its place in the lowered file. No code depends on it.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use rex_syntax::lex::{TokenKind, tokens};
+use rex_syntax::source::{Language, SourceFile};
+use rex_syntax::{TextRange, TextSize};
+use similar::{Algorithm, DiffOp, capture_diff_slices};
+
+/// Adds line markers to a lowered host file.
+///
+/// A marker is left out where it would end up inside a comment, a string or a continued line.
+pub fn with_line_markers(
+    original: &[u8],
+    original_name: &Path,
+    lowered: &[u8],
+    lowered_name: &Path,
+) -> Vec<u8> {
+    let old: Vec<&[u8]> = original.split_inclusive(|&byte| byte == b'\n').collect();
+    let new: Vec<&[u8]> = lowered.split_inclusive(|&byte| byte == b'\n').collect();
+    let starts = shared_runs(&old, &new);
+    let unfit = unfit_lines(lowered, &new);
+    let mut out = Vec::with_capacity(lowered.len() + 1024);
+    let mut n_lines = 0;
+    // What the next line needs: its 1-based line in the user's file, or `None` if it is generated.
+    let mut pending = None;
+    for (line_idx, line) in new.iter().enumerate() {
+        if let Some(&(_, place)) = starts.iter().find(|(start, _)| *start == line_idx) {
+            pending = Some((line_idx, place));
+        }
+        if !unfit.contains(&line_idx)
+            && let Some((start, place)) = pending.take()
+        {
+            // The marker's own line comes before the one it speaks of.
+            let (number, name) = match place {
+                Some(first) => (first + (line_idx - start), original_name),
+                None => (n_lines + 2, lowered_name),
+            };
+            let name = name
+                .to_string_lossy()
+                .replace('\\', "\\\\")
+                .replace('"', "\\\"");
+            out.extend(format!("#line {number} \"{name}\"\n").bytes());
+            n_lines += 1;
+        }
+        out.extend(*line);
+        n_lines += 1;
+    }
+    out
+}
+
+/// Where runs begin in the new file: shared ones with their 1-based line in the old file, others with `None`.
+fn shared_runs(old: &[&[u8]], new: &[&[u8]]) -> Vec<(usize, Option<usize>)> {
+    let mut starts: Vec<(usize, Option<usize>)> = Vec::new();
+    for op in capture_diff_slices(Algorithm::Patience, old, new) {
+        let (new_index, place) = match op {
+            DiffOp::Delete { .. } => continue,
+            DiffOp::Insert { new_index, .. } | DiffOp::Replace { new_index, .. } => {
+                (new_index, None)
+            }
+            DiffOp::Equal {
+                old_index,
+                new_index,
+                len,
+            } => {
+                // A brace or an empty line may be shared by chance.
+                let run = &new[new_index..new_index + len];
+                let tells = run.iter().any(|line| line.trim_ascii().len() > 1);
+                (new_index, tells.then_some(old_index + 1))
+            }
+        };
+        if place.is_some() || starts.last().is_none_or(|(_, last)| last.is_some()) {
+            starts.push((new_index, place));
+        }
+    }
+    starts
+}
+
+/// Lines that begin inside a comment or a string, or that continue the line before.
+fn unfit_lines(text: &[u8], lines: &[&[u8]]) -> BTreeSet<usize> {
+    let continues = |line: &&[u8]| line.trim_ascii_end().ends_with(b"\\");
+    let mut unfit: BTreeSet<usize> = lines
+        .iter()
+        .enumerate()
+        .filter(|(_, line)| continues(line))
+        .map(|(idx, _)| idx + 1)
+        .collect();
+    let file = SourceFile::new("", Language::Cxx, text);
+    let text = file.text();
+    let all = TextRange::up_to(TextSize::of(text));
+    for token in tokens(text, all) {
+        if matches!(token.kind, TokenKind::Comment | TokenKind::String) {
+            // 1-based numbers, so the first line's is the second line's index.
+            let (first, last) = (file.line(token.range.start()), file.line(token.range.end()));
+            unfit.extend((first..last).map(|line| line as usize));
+        }
+    }
+    unfit
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::{Expect, expect};
+
+    fn check_marked(original: &str, lowered: &str, expected: Expect) {
+        let marked = with_line_markers(
+            original.as_bytes(),
+            Path::new("a.c"),
+            lowered.as_bytes(),
+            Path::new("w/rose_a.c"),
+        );
+        expected.assert_eq(std::str::from_utf8(&marked).unwrap());
+    }
+
+    #[test]
+    fn shared_lines_point_to_the_original() {
+        check_marked(
+            "int x;\nint main(void) {\n#pragma omp target\n  x = 1;\n}\nint y;\n",
+            "int x;\nint main(void) {\n  launch();\n  wait();\n}\nint y;\n",
+            expect![[r##"
+                #line 1 "a.c"
+                int x;
+                int main(void) {
+                #line 5 "w/rose_a.c"
+                  launch();
+                  wait();
+                #line 5 "a.c"
+                }
+                int y;
+            "##]],
+        );
+    }
+
+    #[test]
+    fn markers_stay_out_of_comments_and_continued_lines() {
+        check_marked(
+            "#pragma omp target\nf(); /* one\ntwo */\n#define A \\\n  3\nint y;\n",
+            "g(); /* one\ntwo */\n#define A \\\n  3\nint y;\n",
+            expect![[r##"
+                #line 2 "w/rose_a.c"
+                g(); /* one
+                two */
+                #line 4 "a.c"
+                #define A \
+                  3
+                int y;
+            "##]],
+        );
+    }
+
+    #[test]
+    fn an_unchanged_file_has_one_marker() {
+        check_marked("int x;\n", "int x;\n", expect![[r##"
+            #line 1 "a.c"
+            int x;
+        "##]]);
+    }
+}

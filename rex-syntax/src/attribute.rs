@@ -5,7 +5,7 @@
 use text_size::TextRange;
 
 use crate::layout::{Layout, indent_at};
-use crate::lex::{Token, TokenKind, slice};
+use crate::lex::{self, Token, TokenKind, significant_tokens, slice};
 use crate::omp::locator::{closing, cover};
 
 /// OpenMP directives in the attribute list that these tokens are, `[[` to `]]`: its range, and the same as pragma lines.
@@ -46,7 +46,12 @@ fn collect(text: &str, part: &[Token], uses_omp: bool, directives: &mut Vec<Stri
         return false;
     };
     match word(name) {
-        "directive" | "decl" => {
+        "directive" => {
+            directives.push(one_line(text, inner));
+            true
+        }
+        // `decl(declare_target)` means the entity declared around it, which a pragma cannot say.
+        "decl" if names_its_entities(text, inner) => {
             directives.push(one_line(text, inner));
             true
         }
@@ -58,6 +63,39 @@ fn collect(text: &str, part: &[Token], uses_omp: bool, directives: &mut Vec<Stri
         }
         _ => false,
     }
+}
+
+/// Whether a declarative directive says by itself what it declares.
+fn names_its_entities(text: &str, tokens: &[Token]) -> bool {
+    let word = |idx: usize| tokens.get(idx).map_or("", |token| token.text(text));
+    matches!(
+        (word(0), word(1)),
+        (
+            "declare",
+            "simd" | "variant" | "reduction" | "mapper" | "induction"
+        ) | (
+            "declare_simd" | "declare_variant" | "declare_reduction" | "declare_mapper",
+            _
+        ) | ("threadprivate" | "groupprivate" | "allocate", "(")
+    )
+}
+
+/// The OpenMP attributes that were not written out.
+pub(crate) fn left_over(text: &str) -> Vec<TextRange> {
+    if !text.contains("omp") || !text.contains("[[") {
+        return Vec::new();
+    }
+    let tokens: Vec<Token> = significant_tokens(text, lex::whole(text)).collect();
+    let word = |idx: usize| tokens.get(idx).map_or("", |token| token.text(text));
+    (0..tokens.len())
+        .filter(|&idx| word(idx) == "[" && word(idx + 1) == "[")
+        .filter(|&idx| match word(idx + 2) {
+            "omp" => word(idx + 3) == "::",
+            "using" => word(idx + 3) == "omp",
+            _ => false,
+        })
+        .filter_map(|idx| cover(tokens.get(idx..=closing(text, &tokens, idx))?))
+        .collect()
 }
 
 fn lines(text: &str, range: TextRange, directives: &[String], others: &[&str]) -> String {

@@ -3,6 +3,8 @@
 //! Definitions of the main file come from its text; those of headers and of the compiler from the [`Expansion`], if there is one.
 
 mod expand;
+mod pieces;
+mod render;
 
 use std::sync::{Arc, OnceLock};
 

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use text_size::{TextRange, TextSize};
 
+use crate::attribute;
 use crate::cst::{self, Node, Tree};
-use crate::diag::Diagnostics;
+use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::expansion::Expansion;
 use crate::kind::{Field, Kind};
 use crate::macros::MacroTable;
@@ -58,6 +59,22 @@ pub fn read_unit(
         .filter(|line| !macros.skips(line.range.start()))
         .map(|line| parse_directive(text, line, working, diagnostics))
         .collect();
+    for range in attribute::left_over(text) {
+        if !macros.skips(range.start()) {
+            let at = FileRange {
+                file: working,
+                range,
+            };
+            diagnostics.push(
+                Diagnostic::new(
+                    Code::UnsupportedDirective,
+                    at,
+                    "this OpenMP attribute is not supported",
+                )
+                .with_help("write the directive as a `#pragma omp` line"),
+            );
+        }
+    }
     let view = parse_view(text, source.language(), &directives, &inactive, &macros);
     let tree = cst::parse(&view, source.shared_text(), source.language());
     let masks = Masks::find(&tree, &directives);

@@ -78,7 +78,8 @@ impl Mask {
     fn put(&mut self, at: TextSize, what: &str) {
         let range = TextRange::at(at, TextSize::of(what));
         let target = self.bytes_at(range);
-        if target.len() == what.len() {
+        // A node must not begin or end inside a character.
+        if target.len() == what.len() && target.is_ascii() {
             target.copy_from_slice(what.as_bytes());
         }
     }

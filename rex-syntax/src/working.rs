@@ -466,5 +466,13 @@ mod tests {
             "f(); \n#pragma omp target\n#pragma omp parallel\n{ }",
         );
         check("[[nodiscard]] int f();", "[[nodiscard]] int f();");
+        check(
+            "[[omp::decl(declare simd)]] int f(); int a [[omp::decl(declare_target)]];",
+            "#pragma omp declare simd\n int f(); int a [[omp::decl(declare_target)]];",
+        );
+        check(
+            "[[omp::sequence(omp::directive(target), directive(teams)), likely]]\n{ }",
+            "#pragma omp target\n#pragma omp teams\n[[likely]]\n{ }",
+        );
     }
 }

@@ -335,6 +335,15 @@ fn statements_around_that_the_grammar_cannot_know() {
 }
 
 #[test]
+fn old_style_functions() {
+    check_as(
+        &[Language::C],
+        "typedef struct N { int x; } BPNN;\nBPNN *f(a, n) int *a; int n; {\n#pragma omp target\ng(); return 0; }",
+        &["target: g();"],
+    );
+}
+
+#[test]
 fn bytes_that_are_no_text() {
     let bytes = b"/* \xe9\xff */ void f() {\n#pragma omp target /* \xe9 */ map(a)\ng(\"\xff\"); }";
     let read = read(*bytes, Language::C, None);
@@ -362,4 +371,12 @@ fn deep_nesting() {
     );
     let text = format!("void f() {{\n{}g(); }}", "#pragma omp task\n".repeat(n));
     assert_eq!(read(text, Language::C, None).associations().len(), n);
+}
+
+#[test]
+fn respellings_keep_characters_whole() {
+    let read = read("x = \"\\\"\" éR;", Language::Cxx, None);
+    for node in read.unit.tree.nodes() {
+        assert!(!node.text().is_empty() || node.range().is_empty());
+    }
 }

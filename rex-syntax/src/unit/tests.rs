@@ -92,3 +92,21 @@ fn a_macro_call_without_semicolon_does_not_swallow_the_directive() {
         &["target: { g(); }"],
     );
 }
+
+#[test]
+fn attributes_that_cannot_be_written_out_are_reported() {
+    let mut sources = SourceMap::new();
+    let text = "int a [[omp::decl(declare_target)]];";
+    let file = sources.add(SourceFile::new("t.cpp", Language::Cxx, text));
+    let mut diagnostics = Diagnostics::new();
+    let unit = read_unit(&mut sources, file, None, &mut diagnostics);
+    assert!(!unit.tree.root().has_error());
+    let found: Vec<_> = diagnostics
+        .iter()
+        .map(|it| (it.code, sources.slice(it.primary.at)))
+        .collect();
+    assert_eq!(
+        found,
+        [(Code::UnsupportedDirective, "[[omp::decl(declare_target)]]")]
+    );
+}

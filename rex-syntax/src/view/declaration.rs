@@ -176,9 +176,8 @@ impl Scan<'_> {
         if !is_pattern || is_arithmetic(name) || !self.is_type_name(name, idx) {
             return;
         }
-        let length = name.len();
-        // Two letters take the blank after them along.
-        let spelling = match length {
+        let spelling = match name.len() {
+            // Two letters take the blank after them along.
             2 if self.tokens[idx + 1].range.start() > token.range.end() => "int",
             3 => "int",
             4 => "char",
@@ -190,6 +189,23 @@ impl Scan<'_> {
             _ => return,
         };
         mask.put_token(*token, spelling);
+    }
+
+    /// `T *f(a) char *a; { }` at file scope in C: the grammar has no pointers there.
+    pub(super) fn repair_old_style_function(&self, idx: usize, mask: &mut Mask) {
+        let is_name = |at: usize| {
+            self.tokens
+                .get(at)
+                .is_some_and(|token| token.kind == TokenKind::Identifier)
+        };
+        let mut at = idx + 1;
+        while self.token_text(at) == "*" {
+            at += 1;
+        }
+        let is_head = at > idx + 1 && is_name(at) && self.token_text(at + 1) == "(";
+        if is_head && is_name(self.closing(at + 1) + 1) {
+            self.blank_tokens(idx + 1, at - 1, mask);
+        }
     }
 
     /// Whether the file or a header declares the name as a type.

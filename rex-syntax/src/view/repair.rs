@@ -135,6 +135,9 @@ impl Scan<'_> {
             self.repair_new(idx, mask);
             return None;
         }
+        if place.begins_statement && place.bracket.is_none() && self.language == Language::C {
+            self.repair_old_style_function(idx, mask);
+        }
         if place.begins_statement && place.bracket == Some(Bracket::Block) {
             self.repair_pointer_to_array(idx, mask);
             if self.language == Language::Cxx {
@@ -149,7 +152,7 @@ impl Scan<'_> {
         if !place.begins_statement {
             return None;
         }
-        if is_call && self.macros.begins_loop(text, token.range.start()) {
+        if is_call && text.is_ascii() && self.macros.begins_loop(text, token.range.start()) {
             self.respell_loop(idx, mask);
             return None;
         }

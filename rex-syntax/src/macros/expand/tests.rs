@@ -1,0 +1,90 @@
+use super::*;
+
+/// Expands the first call of `name` after the definitions.
+#[track_caller]
+fn check(defines: &str, call: &str, expected: &str) {
+    let text = format!("{defines}\n{call}");
+    let macros = MacroTable::read(&text, &[], None, |_| TextSize::new(0));
+    let start = TextSize::of(defines) + TextSize::new(1);
+    let found = macros.expand_call(&text, start).map(|(_, out)| out);
+    assert_eq!(found.as_deref(), Some(expected));
+}
+
+#[test]
+fn a_pragma_gets_its_own_line() {
+    check(
+        "#define T _Pragma(\"omp target map(from: on)\") { on = !f(); }",
+        "T;",
+        "#pragma omp target map(from: on)\n{\n  on = !f();\n}",
+    );
+    check(
+        "#define P(x) _Pragma(#x)",
+        "P(omp parallel for if(\"a\"))",
+        "#pragma omp parallel for if(\"a\")",
+    );
+    check(
+        "#define S(x) #x\n#define P(x) _Pragma(S(omp x))\n#define N 4",
+        "P(target map(to: a[0:N])) f();",
+        "#pragma omp target map(to: a[0:N])\n",
+    );
+}
+
+#[test]
+fn other_macros_stay() {
+    check(
+        "#define N 4\n#define Q _Pragma(\"omp barrier\")\n#define P(a) f(N, a); Q g(a)",
+        "P(N + 1)",
+        "f(N, N + 1);\n#pragma omp barrier\ng(N + 1)",
+    );
+}
+
+#[test]
+fn stringizing_pasting_and_variadics() {
+    check("#define C(a, b) a##b = #a", "C(x, 1)", "x1 = \"x\"");
+    check("#define V(f, ...) g(f, ## __VA_ARGS__)", "V(1)", "g(1)");
+    check(
+        "#define V(f, ...) g(f, ## __VA_ARGS__)",
+        "V(1, 2, 3)",
+        "g(1, 2, 3)",
+    );
+    check(
+        "#define V(f, ...) g(f __VA_OPT__(, __VA_ARGS__))",
+        "V(1, 2)",
+        "g(1 , 2)",
+    );
+    check(
+        "#define V(f, ...) g(f __VA_OPT__(,) __VA_ARGS__)",
+        "V(1)",
+        "g(1)",
+    );
+    check("#define E(a, b) a##b", "E(, x)", "x");
+    check(
+        "#define S(a) #a",
+        "S(\"x\\n\" + 'c')",
+        "\"\\\"x\\\\n\\\" + 'c'\"",
+    );
+}
+
+#[test]
+fn loop_heads_are_expanded_inside() {
+    check(
+        "#define FOR(i, n) for (int i = 0; i < n; i++)\n#define LOOP(i) FOR(i, N)",
+        "LOOP(k) { }",
+        "for (int k = 0; k < N; k++)",
+    );
+}
+
+#[test]
+fn recursion_ends() {
+    check(
+        "#define A B _Pragma(\"omp x\")\n#define B A",
+        "A",
+        "A\n#pragma omp x",
+    );
+    let text = "#define A(x) A2(x) A2(x)\n#define A2(x) _Pragma(\"omp x\")\nA(";
+    let macros = MacroTable::read(text, &[], None, |_| TextSize::new(0));
+    assert_eq!(
+        macros.expand_call(text, TextSize::of(text) - TextSize::new(2)),
+        None
+    );
+}

@@ -177,6 +177,14 @@ impl<'p> Planner<'p> {
             {
                 self.unsupported(construct, "put it into the target region itself: in a function it binds to the caller's parallel region")
             }
+            // Directly inside `teams` it binds to the teams, which share its iterations.
+            Leaf::Loop if construct.nest.is_some() && context == Context::Sequential => {
+                if self.binds_to_thread(construct) {
+                    Plan::Leader(Box::new(self.thread_loop(id)))
+                } else {
+                    self.team_loop(id)
+                }
+            }
             Leaf::For | Leaf::Loop if construct.nest.is_some() => match context {
                 Context::Threads => self.block_loop(id),
                 _ => self.thread_loop(id),
@@ -223,6 +231,19 @@ impl<'p> Planner<'p> {
             }
             _ => self.unsupported(construct, "move it out of the target region"),
         }
+    }
+
+    fn binds_to_thread(&self, construct: &Construct) -> bool {
+        construct.directives.iter().any(|idx| {
+            self.program.unit.directives[*idx]
+                .clause(ClauseName::Bind)
+                .is_some_and(|clause| {
+                    self.program
+                        .text(clause.range)
+                        .split(['(', ')'])
+                        .any(|word| word.trim() == "thread")
+                })
+        })
     }
 
     fn lock_name(&self, construct: &Construct) -> SmolStr {

@@ -28,7 +28,7 @@ fn forks_in(program: &Program, range: TextRange) -> bool {
         range.contains_range(construct.range)
             && matches!(
                 construct.leaves.first(),
-                Some(Leaf::Parallel | Leaf::Distribute)
+                Some(Leaf::Parallel | Leaf::Distribute | Leaf::Loop)
             )
     })
 }
@@ -105,7 +105,7 @@ impl<'p> Team<'_, 'p> {
         self.construct_of(node).is_some_and(|id| {
             matches!(
                 self.program().constructs[id].leaves.first(),
-                Some(Leaf::Parallel | Leaf::Distribute)
+                Some(Leaf::Parallel | Leaf::Distribute | Leaf::Loop)
             )
         })
     }
@@ -282,7 +282,7 @@ impl<'p> Team<'_, 'p> {
         let program = self.program();
         let name = &program.symbols[symbol].name;
         program.constructs.iter().any(|(_, construct)| {
-            construct.has(Leaf::Distribute)
+            (construct.has(Leaf::Distribute) || construct.has(Leaf::Loop))
                 && construct.nest.is_some_and(|nest| {
                     program.nests[nest].loops.iter().any(|canonical| {
                         canonical.variable == *name

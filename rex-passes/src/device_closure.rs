@@ -102,7 +102,11 @@ fn closure(cx: &mut PassCx<'_>) -> DeviceCode {
     }
     if !program.regions.is_empty() {
         for (id, function) in program.functions.iter() {
-            if function.name.starts_with("operator") && !function.in_class {
+            // Nothing names these where they are used.
+            let is_implicit = function.name.starts_with("operator")
+                || function.name.starts_with('~')
+                || function.class.as_ref() == Some(&function.name);
+            if is_implicit && !function.in_class {
                 take(program, id, function, &mut closure);
             }
         }

@@ -8,8 +8,7 @@ use rex_syntax::{TextRange, pragma};
 
 /// Skipped arms and conditional lines inside a range, in order and disjoint.
 pub(crate) fn hidden_in(program: &Program, range: TextRange) -> Vec<TextRange> {
-    let text = program.text(range);
-    if !text.contains('#') {
+    if !holds_conditional(program.text(range)) {
         return Vec::new();
     }
     let mut hidden: Vec<TextRange> = program
@@ -32,7 +31,7 @@ pub(crate) fn hidden_in(program: &Program, range: TextRange) -> Vec<TextRange> {
 /// The lines of conditionals that a range holds only a part of, and their skipped arms: everything outside the range.
 pub(crate) fn partners_outside(program: &Program, range: TextRange) -> Vec<TextRange> {
     let source = program.source();
-    if !program.text(range).contains('#') {
+    if !holds_conditional(program.text(range)) {
         return Vec::new();
     }
     let mut found = Vec::new();
@@ -66,6 +65,21 @@ pub(crate) fn partners_outside(program: &Program, range: TextRange) -> Vec<TextR
         }
     }
     found
+}
+
+/// Whether any line begins, continues or ends a conditional: a cheap look before the whole file is read.
+fn holds_conditional(text: &str) -> bool {
+    text.contains('#')
+        && text.lines().any(|line| {
+            line.trim_start().strip_prefix('#').is_some_and(|rest| {
+                let word: String = rest
+                    .trim_start()
+                    .chars()
+                    .take_while(char::is_ascii_alphabetic)
+                    .collect();
+                is_conditional(&word)
+            })
+        })
 }
 
 fn is_conditional(name: &str) -> bool {

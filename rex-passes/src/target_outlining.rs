@@ -259,6 +259,12 @@ impl Assembly<'_, '_> {
             TypeKind::Reference(to) => to,
             _ => capture.ty,
         };
+        if CUDA_VARIABLES.contains(&name.as_str()) {
+            return self.refuse(
+                capture,
+                "CUDA gives this name a meaning of its own in device code; rename the variable",
+            );
+        }
         let argument = namer::argument(&name);
         let object = capture.object;
         match capture.transport {
@@ -491,6 +497,9 @@ pub(crate) fn plan_function(
         Err(planner.errors)
     }
 }
+
+/// Variables that CUDA declares in device code.
+const CUDA_VARIABLES: &[&str] = &["threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize"];
 
 /// A plan that leaves nothing of a statement.
 const NOTHING: Plan = Plan::Nothing;

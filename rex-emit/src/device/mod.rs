@@ -13,7 +13,7 @@ use rex_ir::item::{DeviceStorage, Function, FunctionId, Item, ItemKind};
 use rex_ir::namer;
 use rex_ir::program::{Program, ReductionInitializer};
 use rex_ir::region::SharingAttribute;
-use rex_ir::symbol::SymbolId;
+use rex_ir::symbol::{SymbolId, SymbolKind};
 use rex_syntax::edit::EditConflict;
 use rex_syntax::lex;
 use rex_syntax::source::Language;
@@ -21,6 +21,70 @@ use rex_syntax::{TextRange, TextSize};
 use smol_str::SmolStr;
 
 use body::BodyPrinter;
+
+/// Whether CUDA's headers declare a type or function of this name.
+fn is_cuda_name(name: &str) -> bool {
+    let vector = name.strip_suffix(['1', '2', '3', '4']).is_some_and(|base| {
+        matches!(
+            base,
+            "char"
+                | "uchar"
+                | "short"
+                | "ushort"
+                | "int"
+                | "uint"
+                | "long"
+                | "ulong"
+                | "longlong"
+                | "ulonglong"
+                | "float"
+                | "double"
+        )
+    });
+    vector
+        || matches!(
+            name,
+            "dim3" | "max" | "min" | "sincosf" | "rsqrtf" | "rsqrt" | "norm" | "saturate"
+        )
+        || name.strip_prefix("make_").is_some_and(is_cuda_name)
+        || (name.starts_with("atomic") && name[6..].starts_with(|c: char| c.is_ascii_uppercase()))
+}
+
+/// Keywords of C++ that are ordinary names in C.
+const CXX_KEYWORDS: &[&str] = &[
+    "and",
+    "and_eq",
+    "bitand",
+    "bitor",
+    "catch",
+    "class",
+    "compl",
+    "delete",
+    "explicit",
+    "export",
+    "friend",
+    "mutable",
+    "namespace",
+    "new",
+    "not",
+    "not_eq",
+    "operator",
+    "or",
+    "or_eq",
+    "private",
+    "protected",
+    "public",
+    "template",
+    "this",
+    "throw",
+    "try",
+    "typeid",
+    "typename",
+    "using",
+    "virtual",
+    "xor",
+    "xor_eq",
+];
 
 /// Prints the device file.
 pub(crate) fn emit(program: &Program) -> Result<Vec<u8>, EditConflict> {
@@ -62,7 +126,44 @@ impl Device<'_> {
                 self.line("#define REX_C_SOURCE /* words of C that C++ lacks */");
             }
             self.line("#include \"rex_nvidia.h\"");
+            self.keywords();
             self.locks();
+        }
+    }
+
+    /// Names of C that are keywords of C++, the language of the device file.
+    fn keywords(&mut self) {
+        // Types and functions that CUDA declares too: the file's own are meant.
+        let own: BTreeSet<&str> = self
+            .program
+            .symbols
+            .values()
+            .filter(|symbol| {
+                matches!(symbol.kind, SymbolKind::Type | SymbolKind::Function)
+                    && symbol.declared_at.is_some()
+            })
+            .map(|symbol| symbol.name.as_str())
+            .filter(|name| is_cuda_name(name))
+            .collect();
+        for name in own {
+            self.line(&format!(
+                "#define {name} rex_name_{name} /* CUDA has one of its own */"
+            ));
+        }
+        if self.program.language() != Language::C {
+            return;
+        }
+        let source = self.program.source();
+        let whole = TextRange::up_to(TextSize::of(source));
+        let used: BTreeSet<&str> = lex::tokens(source, whole)
+            .filter(|token| token.kind == lex::TokenKind::Identifier)
+            .map(|token| token.text(source))
+            .filter(|word| CXX_KEYWORDS.contains(word))
+            .collect();
+        for word in used {
+            self.line(&format!(
+                "#define {word} rex_name_{word} /* a keyword of C++ */"
+            ));
         }
     }
 

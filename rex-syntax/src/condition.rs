@@ -1,5 +1,7 @@
 //! Evaluates the condition of `#if` as far as the macros in it are known.
 
+use std::cell::Cell;
+
 use crate::lex::{self, Token, TokenKind, significant_tokens};
 use crate::macros::MacroDef;
 use crate::omp::locator::closing;
@@ -37,8 +39,12 @@ impl Lookup {
 
 /// The value of a condition; `None` when it depends on something unknown or is no expression.
 pub(crate) fn evaluate(condition: &str, lookup: &dyn Fn(&str) -> Lookup) -> Option<i64> {
-    evaluate_at_depth(condition, lookup, 0)
+    let budget = Cell::new(MAX_MACROS);
+    evaluate_at_depth(condition, lookup, 0, &budget)
 }
+
+/// How many macros one condition may expand in all.
+const MAX_MACROS: usize = 10_000;
 
 /// How deep macros in conditions may refer to each other, and parentheses nest.
 const MAX_DEPTH: usize = 64;
@@ -47,6 +53,7 @@ fn evaluate_at_depth(
     condition: &str,
     lookup: &dyn Fn(&str) -> Lookup,
     depth: usize,
+    budget: &Cell<usize>,
 ) -> Option<i64> {
     let tokens: Vec<Token> = significant_tokens(condition, lex::whole(condition)).collect();
     let mut reader = Reader {
@@ -55,6 +62,7 @@ fn evaluate_at_depth(
         at: 0,
         lookup,
         depth,
+        budget,
     };
     let value = reader.conditional();
     if reader.at == tokens.len() {
@@ -70,6 +78,7 @@ struct Reader<'t> {
     at: usize,
     lookup: &'t dyn Fn(&str) -> Lookup,
     depth: usize,
+    budget: &'t Cell<usize>,
 }
 
 impl<'t> Reader<'t> {
@@ -184,13 +193,14 @@ impl<'t> Reader<'t> {
             return None;
         }
         match found {
-            Lookup::Object(body) if self.depth < MAX_DEPTH => {
+            Lookup::Object(body) if self.depth < MAX_DEPTH && self.budget.get() > 0 => {
+                self.budget.set(self.budget.get() - 1);
                 // A macro that names itself stands for nothing further.
                 let lookup = |inner: &str| match inner == name {
                     true => Lookup::Undefined,
                     false => (self.lookup)(inner),
                 };
-                evaluate_at_depth(&body, &lookup, self.depth + 8)
+                evaluate_at_depth(&body, &lookup, self.depth + 8, self.budget)
             }
             Lookup::Undefined => Some(0),
             Lookup::Object(_) | Lookup::Function | Lookup::Unknown => None,
@@ -283,6 +293,15 @@ mod tests {
         check("(ONE ? 5 : 6) - -2", Some(7));
         check("SUM == 3 && !NO && LOOP == 0", Some(1));
         check("201811L > 201511", Some(1));
+    }
+
+    #[test]
+    fn expansion_without_bound_is_given_up() {
+        let lookup = |name: &str| {
+            let depth: usize = name.trim_start_matches('N').parse().unwrap_or(0);
+            Lookup::Object(vec![format!("N{}", depth + 1); 100].join("+"))
+        };
+        assert_eq!(evaluate("N0", &lookup), None);
     }
 
     #[test]

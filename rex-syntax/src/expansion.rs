@@ -84,7 +84,8 @@ pub(crate) struct DefineLine {
 impl Expansion {
     /// Reads the output of `cc -E -dD`. `main_name` is the name by which the compiler knew the main file.
     ///
-    /// When no marker has that name, the first file that a marker names is the main file.
+    /// It may also be the name of a header of the translation unit, to read that header as a file of its own. When no marker has that
+    /// name, the first file that a marker names is the main file.
     pub fn parse(bytes: Vec<u8>, main_name: &str) -> Expansion {
         let text = match String::from_utf8(bytes) {
             Ok(text) => text,
@@ -425,5 +426,19 @@ int main() {
                 ("FIRST", Place::User, 14),
             ]
         );
+    }
+
+    #[test]
+    fn a_header_can_be_the_main_file() {
+        let text = "# 1 \"m.c\"\n#define A 1\n# 1 \"own.h\" 1\n#define B A\nint own;\n# 3 \"m.c\" 2\nint x;\n";
+        let expansion = Expansion::parse(text.into(), "own.h");
+        assert_eq!(expansion.is_active(2), Activity::Active);
+        assert_eq!(expansion.is_active(3), Activity::Inactive);
+        let lines: Vec<u32> = expansion
+            .defines()
+            .iter()
+            .map(|define| define.main_line)
+            .collect();
+        assert_eq!(lines, [0, 1]);
     }
 }

@@ -178,14 +178,17 @@ impl<'s> Code<'s> {
 
     /// The indices of the words behind which directives hide.
     fn hiding_tokens(&self) -> Vec<usize> {
-        let hides = |token: &Token| {
-            let word = token.text(self.text);
-            token.kind == TokenKind::Identifier
-                && (word == "_Pragma" || self.macros.bears_pragma(word))
-        };
         if !self.macros.any_pragma() && !self.text.contains("_Pragma") {
             return Vec::new();
         }
+        let mut known: FxHashMap<&str, bool> = FxHashMap::default();
+        let mut hides = |token: &Token| {
+            let word = token.text(self.text);
+            token.kind == TokenKind::Identifier
+                && *known
+                    .entry(word)
+                    .or_insert_with(|| word == "_Pragma" || self.macros.bears_pragma(word))
+        };
         let tokens = self.tokens.iter().enumerate();
         tokens
             .filter(|(_, token)| hides(token))

@@ -12,6 +12,8 @@ use crate::symbol::SymbolId;
 pub const ARGUMENT_SUFFIX: &str = "__arg";
 /// The parameter that points to the object of a member function.
 pub const SELF_NAME: &str = "rex_self";
+/// Stands for a namespace without a name in qualifiers.
+pub const UNNAMED_NAMESPACE: &str = "rex_unnamed";
 /// How the name of a struct begins that the user gave no tag.
 pub const UNTAGGED_PREFIX: &str = "rex_untagged_";
 
@@ -43,8 +45,36 @@ pub fn argument(variable: &str) -> SmolStr {
     format_smolstr!("{variable}{ARGUMENT_SUFFIX}")
 }
 
-/// The device symbol of a variable: its own name, made unique per file for internal linkage, so that the device code of several files links.
+/// The device symbol of a variable, as a C++ compiler makes it of [`device_identifier`] and the namespaces around.
+///
+/// # Source
+/// Itanium C++ ABI, 5.1.3: a name of file scope stays as it is, a nested one is `_ZN`, the length and text of each component, `E`.
 pub fn device_variable(program: &Program, symbol: SymbolId) -> SmolStr {
+    let identifier = device_identifier(program, symbol);
+    let qualifier = program.symbols[symbol].qualifier.trim_end_matches("::");
+    if qualifier.is_empty() {
+        return identifier;
+    }
+    let file = program.sources.file(program.unit.file).name();
+    let components: String = qualifier
+        .split("::")
+        .map(|component| match component {
+            UNNAMED_NAMESPACE => unnamed_namespace(file),
+            named => named.into(),
+        })
+        .chain([identifier])
+        .map(|component| format!("{}{component}", component.len()))
+        .collect();
+    format_smolstr!("_ZN{components}E")
+}
+
+/// What the device file calls a namespace without a name: its members need symbols of their own.
+pub fn unnamed_namespace(file: &str) -> SmolStr {
+    format_smolstr!("{UNNAMED_NAMESPACE}_{:08x}", file_hash(file))
+}
+
+/// The identifier of a variable in the device file: its own name, made unique per file for internal linkage, so that the device code of several files links.
+pub fn device_identifier(program: &Program, symbol: SymbolId) -> SmolStr {
     let found = &program.symbols[symbol];
     let is_static = found.declaration.is_some_and(|declaration| {
         program.text(declaration).split_whitespace().take(4).any(|word| word == "static")

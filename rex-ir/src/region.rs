@@ -128,6 +128,8 @@ pub struct Region {
     pub captures: Vec<Capture>,
     /// Declarations of the enclosing functions that the body needs (types, constants), in source order.
     pub local_declarations: Vec<TextRange>,
+    /// Captured variables where they are named with a qualifier: `config::level`.
+    pub qualified_uses: Vec<(TextRange, SymbolId)>,
     /// Uses of class members without `this->`, to be qualified in the kernel.
     pub member_uses: Vec<TextRange>,
     /// Uses of the word `this`.

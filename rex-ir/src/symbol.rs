@@ -5,6 +5,7 @@ use la_arena::{Arena, Idx};
 use rex_syntax::TextRange;
 use smol_str::{SmolStr, format_smolstr};
 
+use crate::namer;
 use crate::ty::TypeId;
 
 /// Index of a symbol.
@@ -34,7 +35,8 @@ pub struct Symbol {
 impl Symbol {
     /// The name by which it can be reached from everywhere.
     pub fn qualified_name(&self) -> SmolStr {
-        format_smolstr!("{}{}", self.qualifier, self.name)
+        let unnamed = format_smolstr!("{}::", namer::UNNAMED_NAMESPACE);
+        format_smolstr!("{}{}", self.qualifier.replace(&*unnamed, ""), self.name)
     }
 }
 
@@ -92,6 +94,15 @@ pub struct Scope {
     pub names: IndexMap<SmolStr, Vec<SymbolId>>,
     /// Inner scopes in source order.
     pub children: Vec<ScopeId>,
+    /// Scopes of classes whose names are visible here too: of a member function's class, of a class's bases.
+    pub classes: Vec<ScopeId>,
+}
+
+/// What a name is looked up as.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wanted {
+    Anything,
+    Type,
 }
 
 /// All scopes of a unit. The root covers the file.
@@ -110,6 +121,7 @@ impl ScopeTree {
             parent: None,
             names: IndexMap::new(),
             children: Vec::new(),
+            classes: Vec::new(),
         });
         ScopeTree { scopes, root }
     }
@@ -126,9 +138,57 @@ impl ScopeTree {
             parent: Some(parent),
             names: IndexMap::new(),
             children: Vec::new(),
+            classes: Vec::new(),
         });
         self.scopes[parent].children.push(id);
         id
+    }
+
+    /// Opens the scope of a class that is not in the file.
+    pub fn open_outside(&mut self) -> ScopeId {
+        self.scopes.alloc(Scope {
+            range: TextRange::default(),
+            parent: None,
+            names: IndexMap::new(),
+            children: Vec::new(),
+            classes: Vec::new(),
+        })
+    }
+
+    /// Makes the names of a class visible in a scope.
+    pub fn add_class(&mut self, scope: ScopeId, class: ScopeId) {
+        if scope != class && !self.scopes[scope].classes.contains(&class) {
+            self.scopes[scope].classes.push(class);
+        }
+    }
+
+    /// The symbol a name means in a scope itself or in the classes it shows.
+    fn find_in(
+        &self,
+        symbols: &Arena<Symbol>,
+        scope: ScopeId,
+        name: &str,
+        at: TextRange,
+        wanted: Wanted,
+    ) -> Option<SymbolId> {
+        const MAX_BASES: usize = 64;
+        let mut pending = vec![scope];
+        let mut seen = 0;
+        while let Some(id) = pending.pop() {
+            let found = self.scopes[id].names.get(name).and_then(|candidates| {
+                candidates.iter().rev().copied().find(|candidate| {
+                    let symbol = &symbols[*candidate];
+                    (wanted == Wanted::Anything || symbol.kind == SymbolKind::Type)
+                        && (id != scope || is_visible(symbol, at))
+                })
+            });
+            if found.is_some() || seen > MAX_BASES {
+                return found;
+            }
+            seen += 1;
+            pending.extend(self.scopes[id].classes.iter().rev());
+        }
+        None
     }
 
     /// Declares a name.
@@ -163,15 +223,29 @@ impl ScopeTree {
     ///
     /// Class scopes and function names are visible throughout; `declared_at` decides for the rest.
     pub fn resolve(&self, symbols: &Arena<Symbol>, name: &str, at: TextRange) -> Option<SymbolId> {
+        self.find(symbols, name, at, Wanted::Anything)
+    }
+
+    /// The type a name means at a place, whatever functions and variables hide it: a constructor has the name of its class.
+    pub fn resolve_type(
+        &self,
+        symbols: &Arena<Symbol>,
+        name: &str,
+        at: TextRange,
+    ) -> Option<SymbolId> {
+        self.find(symbols, name, at, Wanted::Type)
+    }
+
+    fn find(
+        &self,
+        symbols: &Arena<Symbol>,
+        name: &str,
+        at: TextRange,
+        wanted: Wanted,
+    ) -> Option<SymbolId> {
         let mut scope = Some(self.innermost(at));
         while let Some(id) = scope {
-            let found = self.scopes[id].names.get(name).and_then(|candidates| {
-                candidates
-                    .iter()
-                    .rev()
-                    .copied()
-                    .find(|candidate| is_visible(&symbols[*candidate], at))
-            });
+            let found = self.find_in(symbols, id, name, at, wanted);
             if found.is_some() {
                 return found;
             }

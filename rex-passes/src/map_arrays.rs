@@ -316,7 +316,10 @@ impl<'p> Builder<'p> {
     }
 
     fn object(&self, object: CapturedObject) -> Expr {
-        Expr::Name(self.object_name(object))
+        Expr::Name(match object {
+            CapturedObject::Variable(symbol) => self.program.symbols[symbol].qualified_name(),
+            CapturedObject::This => self.object_name(object),
+        })
     }
 
     /// The address of a variable's storage; an array is its own address.

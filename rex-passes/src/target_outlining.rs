@@ -184,6 +184,12 @@ fn outline(
     if home == Home::Member {
         words.clear();
     }
+    words.extend(
+        region
+            .qualified_uses
+            .iter()
+            .map(|(range, symbol)| (*range, program.name(*symbol).clone())),
+    );
     words.sort_by_key(|(range, _)| range.start());
     let launch = geometry::launch(program, id, shape);
     let kernel = Kernel {

@@ -190,7 +190,7 @@ impl Device<'_> {
                 ItemKind::Block { open, items } => {
                     if self.block_is_needed(items) {
                         self.header();
-                        let text = self.program.text(*open).to_string();
+                        let text = self.block_head(*open);
                         self.line(&text);
                         self.items(items)?;
                         self.line("}");
@@ -200,6 +200,19 @@ impl Device<'_> {
             }
         }
         Ok(())
+    }
+
+    /// The head of a namespace or linkage block. Variables of the device need symbols that a name finds, so every namespace has a name.
+    fn block_head(&self, open: TextRange) -> String {
+        let text = self.program.text(open);
+        let words: Vec<&str> = text.split(|c: char| c.is_whitespace() || c == '{').filter(|word| !word.is_empty()).collect();
+        match words.as_slice() {
+            ["namespace"] => {
+                let file = self.program.sources.file(self.program.unit.file).name();
+                format!("inline namespace {} {{", namer::unnamed_namespace(file))
+            }
+            _ => text.to_string(),
+        }
     }
 
     fn block_is_needed(&self, items: &[Item]) -> bool {
@@ -305,7 +318,7 @@ impl Device<'_> {
                 // Internal linkage: the device symbol must be found by its name and be the file's own.
                 for symbol in symbols {
                     let name = self.program.name(*symbol);
-                    let device_name = namer::device_variable(self.program, *symbol);
+                    let device_name = namer::device_identifier(self.program, *symbol);
                     if device_name != *name {
                         self.line(&format!("#define {name} {device_name}"));
                     }

@@ -27,7 +27,7 @@ impl Host<'_> {
                     symbol,
                     device_name,
                 } => {
-                    let name = self.program.name(*symbol);
+                    let name = self.program.symbols[*symbol].qualified_name();
                     variables.push(format!(
                         "static struct __tgt_offload_entry {} REX_OFFLOAD_ENTRY =\n    REX_GLOBAL_ENTRY(&{name}, \"{device_name}\", sizeof({name}), 0);",
                         entry.name

@@ -47,6 +47,20 @@ impl Host<'_> {
             }
         }
         edits.extend(self.rename_edits(statement));
+        for (range, symbol) in &region.qualified_uses {
+            let is_copied = region.captures.iter().any(|capture| {
+                capture.object == CapturedObject::Variable(*symbol)
+                    && matches!(
+                        capture.transport,
+                        Transport::Private | Transport::Literal | Transport::Copy
+                    )
+                    && capture.may_be_written
+            });
+            if is_copied && statement.contains_range(*range) {
+                let name = self.program.name(*symbol).to_string();
+                edits.replace(*range - statement.start(), name);
+            }
+        }
         for arm in crate::common::conditionals::hidden_in(self.program, statement) {
             edits.delete(arm - statement.start());
         }
@@ -63,6 +77,7 @@ impl Host<'_> {
                 continue;
             };
             let name = self.program.name(symbol);
+            let outside = self.program.symbols[symbol].qualified_name();
             let types = &self.program.types;
             let ty = match types.get(capture.ty).kind {
                 TypeKind::Reference(to) => to,
@@ -86,7 +101,7 @@ impl Host<'_> {
                         matches!(types.get(types.desugar(ty)).kind, TypeKind::Array { .. });
                     if is_array {
                         outer.push(format!(
-                            "{} = &{name};",
+                            "{} = &{outside};",
                             types.declare(ty, &format!("(*{copy})"))
                         ));
                         inner.push(format!("{};", types.declare(ty, name)));
@@ -94,7 +109,7 @@ impl Host<'_> {
                             "__builtin_memcpy({name}, *{copy}, sizeof({name}));"
                         ));
                     } else {
-                        outer.push(format!("{} = {name};", types.declare(ty, &copy)));
+                        outer.push(format!("{} = {outside};", types.declare(ty, &copy)));
                         inner.push(format!("{} = {copy};", types.declare(ty, name)));
                     }
                 }

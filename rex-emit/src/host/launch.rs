@@ -2,6 +2,7 @@
 
 use rex_ir::launch::{Launch, LaunchId};
 use rex_ir::map::MapOwner;
+use rex_ir::region::{CapturedObject, Region};
 use rex_syntax::TextRange;
 use rex_syntax::omp::clause::ClauseName;
 
@@ -79,9 +80,45 @@ impl Host<'_> {
         for partner in crate::common::conditionals::partners_outside(self.program, place) {
             self.delete_once(partner);
         }
+        let names = self.names_of_untagged(region, &mut lines);
+        if !names.is_empty() {
+            lines.splice(1..1, names.into_iter().map(|line| format!("{step}{line}")));
+        }
         let margin = self.margin(region.construct, &indent);
         let text = format!("{margin}{}", self.block(&lines, &indent));
         self.edits.replace(place, text);
+    }
+
+    /// Gives the structs without a tag a name that the lines use: `typedef __typeof__(x) rex_untagged_1;`.
+    fn names_of_untagged(&self, region: &Region, lines: &mut [String]) -> Vec<String> {
+        let types = &self.program.types;
+        let mut names = Vec::new();
+        for capture in &region.captures {
+            let CapturedObject::Variable(symbol) = capture.object else {
+                continue;
+            };
+            let mut object = self.program.symbols[symbol].qualified_name().to_string();
+            let mut ty = capture.ty;
+            while let Some(element) = types.element(ty) {
+                object = format!("*{object}");
+                ty = element;
+            }
+            let Some(record) = types.record(ty) else {
+                continue;
+            };
+            let record = &types.records[record];
+            let is_used = lines.iter().any(|line| line.contains(&*record.name));
+            let name = format!("typedef __typeof__({object}) {};", record.name);
+            if record.is_untagged && is_used && !names.contains(&name) {
+                for line in lines.iter_mut() {
+                    for keyword in ["struct", "union"] {
+                        *line = line.replace(&format!("{keyword} {}", record.name), &record.name);
+                    }
+                }
+                names.push(name);
+            }
+        }
+        names
     }
 
     pub(super) fn device(&self, device: Option<TextRange>) -> String {

@@ -21,7 +21,7 @@ use crate::region::{
     SharingAttribute, Transport,
 };
 use crate::symbol::{SymbolId, SymbolKind};
-use crate::ty::{Category, TypeId, TypeKind};
+use crate::ty::{Category, Meaning, RecordId, TypeId, TypeKind};
 
 /// What the body of a region was seen to use.
 #[derive(Default)]
@@ -29,6 +29,7 @@ struct Uses {
     /// Objects in order of first appearance, with that place.
     objects: IndexMap<CapturedObject, Use>,
     declarations: IndexSet<(u32, u32)>,
+    qualified_uses: Vec<(TextRange, SymbolId)>,
     member_uses: Vec<TextRange>,
     this_uses: Vec<TextRange>,
     calls: Vec<Call>,
@@ -245,6 +246,7 @@ impl<'u> Builder<'u> {
             defaultmaps: rules.defaultmaps,
             captures,
             local_declarations,
+            qualified_uses: uses.qualified_uses,
             member_uses: uses.member_uses,
             this_uses: uses.this_uses,
             calls: uses.calls,
@@ -290,7 +292,16 @@ impl<'u> Builder<'u> {
     /// The spellings and extents in a type.
     fn type_words(&self, ty: TypeId, words: &mut Vec<SmolStr>) {
         match &self.types.get(ty).kind {
-            TypeKind::Named { spelling, .. } => words.push(spelling.clone()),
+            TypeKind::Named { spelling, meaning } => {
+                words.push(spelling.clone());
+                if let Meaning::Record(Some(record)) = meaning
+                    && self.types.records[*record].is_untagged
+                {
+                    for field in &self.types.records[*record].fields {
+                        self.type_words(field.ty, words);
+                    }
+                }
+            }
             TypeKind::Pointer(to) | TypeKind::Reference(to) => self.type_words(*to, words),
             TypeKind::Array { element, extent } => {
                 if let crate::ty::Extent::Constant(text) | crate::ty::Extent::Runtime(text) = extent
@@ -355,11 +366,8 @@ impl<'u> Builder<'u> {
                         written: self.is_written(node),
                         called: is_callee(node),
                     };
-                    if node
-                        .parent()
-                        .is_some_and(|parent| parent.kind() == Kind::QualifiedIdentifier)
-                    {
-                        self.use_qualified(name, statement, uses);
+                    if let Some(whole) = qualified_around(node) {
+                        self.use_qualified(name, whole, construct, uses);
                     } else {
                         self.use_name(name, statement, construct, uses, 0);
                     }
@@ -443,23 +451,84 @@ impl<'u> Builder<'u> {
     }
 
     /// `A::b`: never a local variable.
-    fn use_qualified(&mut self, name: Name<'_>, statement: TextRange, uses: &mut Uses) {
-        let file = TextRange::empty(name.at.start());
-        let root = self.scopes.root();
-        let found = self
-            .scopes
-            .scope(root)
-            .names
-            .get(name.text)
-            .and_then(|symbols| symbols.last().copied());
-        match found {
-            Some(symbol) if self.symbols[symbol].kind == SymbolKind::Global => {
+    fn use_qualified(
+        &mut self,
+        name: Name<'_>,
+        whole: Node<'u>,
+        construct: ConstructId,
+        uses: &mut Uses,
+    ) {
+        match self.resolve_qualified(whole.text(), name.at) {
+            Some(symbol)
+                if self.symbols[symbol].kind == SymbolKind::Global
+                    && self.global_storage(symbol).is_some() =>
+            {
                 self.use_global(symbol, uses)
+            }
+            Some(symbol) if self.constant_fields.contains(&symbol) => {}
+            Some(symbol) if self.symbols[symbol].kind.is_variable() => {
+                if self.is_private_inside(symbol, name.at, construct) {
+                    return;
+                }
+                uses.qualified_uses.push((whole.range(), symbol));
+                let seen = Use {
+                    at: whole.range(),
+                    written: name.written || self.is_written(whole),
+                    explicit: false,
+                };
+                uses.add(CapturedObject::Variable(symbol), seen);
             }
             _ if name.called => uses.calls.push(Call::of_function(name.text, name.at)),
             _ => {}
         }
-        let _ = (file, statement);
+    }
+
+    /// The variable that a qualified name means: a static data member, or a variable of a namespace.
+    pub(super) fn resolve_qualified(&self, text: &str, at: TextRange) -> Option<SymbolId> {
+        let plain = super::scopes::without_arguments(text);
+        let (qualifier, name) = plain.rsplit_once("::")?;
+        let class = self
+            .scopes
+            .resolve_type(&self.symbols, last_component(qualifier), at)
+            .and_then(|class| self.types.record(self.symbols[class].ty));
+        if let Some(class) = class {
+            return self.static_fields.get(&(class, name.into())).copied();
+        }
+        let candidates = self.scopes.scope(self.scopes.root()).names.get(name)?;
+        let is_named = |symbol: &&SymbolId| {
+            let of_symbol = &self.symbols[**symbol].qualifier;
+            of_symbol.trim_end_matches("::").ends_with(qualifier)
+        };
+        let exact = candidates.iter().rev().find(is_named);
+        exact.or(candidates.last()).copied()
+    }
+
+    /// Whether a name that is called, without an object, is a member function of the object that surrounds a construct.
+    fn calls_own_member(&mut self, name: &str, construct: ConstructId) -> bool {
+        let at = self.constructs[construct].range;
+        let is_member = self.innermost_function(at).is_some_and(|function| {
+            let membership = &self.functions[function].membership;
+            membership.as_ref().is_some_and(|of| !of.is_static)
+        });
+        if !is_member {
+            return false;
+        }
+        let class = self.this_type(at).and_then(|class| self.types.record(class));
+        class.is_some_and(|class| self.has_object_method(class, name, at, 0))
+    }
+
+    fn has_object_method(&mut self, class: RecordId, name: &str, at: TextRange, depth: u32) -> bool {
+        if let Some(method) = self.types.records[class].method(name) {
+            return !method.is_static;
+        }
+        let bases = self.types.records[class].bases.clone();
+        depth < 32
+            && bases.iter().any(|base| {
+                let base = self.named_type(&super::scopes::without_arguments(base), at);
+                self.types
+                    .record(base)
+                    .is_some_and(|base| self.has_object_method(base, name, at, depth + 1))
+            })
     }
 
     fn use_tag(
@@ -507,7 +576,22 @@ impl<'u> Builder<'u> {
                 return;
             }
         }
-        let Some(symbol) = self.scopes.resolve(&self.symbols, name.text, name.at) else {
+        let resolved = self.scopes.resolve(&self.symbols, name.text, name.at);
+        if name.called
+            && resolved.is_none_or(|symbol| self.symbols[symbol].kind == SymbolKind::Function)
+            && self.calls_own_member(name.text, construct)
+        {
+            let seen = Use {
+                at: name.at,
+                written: true,
+                explicit: false,
+            };
+            uses.add(CapturedObject::This, seen);
+            if depth == 0 {
+                uses.member_uses.push(name.at);
+            }
+        }
+        let Some(symbol) = resolved else {
             if name.called {
                 uses.calls.push(Call::of_function(name.text, name.at));
             } else if let Some(symbol) = self.header_variable(name.text)
@@ -546,6 +630,7 @@ impl<'u> Builder<'u> {
                     },
                 );
             }
+            SymbolKind::StaticField if self.constant_fields.contains(&symbol) => {}
             SymbolKind::Local
                 if self.is_constant(symbol)
                     && !uses.objects.contains_key(&CapturedObject::Variable(symbol)) =>
@@ -766,8 +851,7 @@ impl<'u> Builder<'u> {
             let whole = TextRange::up_to(rex_syntax::TextSize::of(text.as_str()));
             let is_local = |name: &str| {
                 self.scopes
-                    .resolve(&self.symbols, name, at)
-                    .filter(|id| self.symbols[*id].kind == SymbolKind::Type)
+                    .resolve_type(&self.symbols, name, at)
                     .and_then(|id| self.symbols[id].declaration)
                     .is_some_and(inside)
             };
@@ -962,6 +1046,18 @@ impl Uses {
         entry.written |= seen.written;
         entry.explicit |= seen.explicit;
     }
+}
+
+/// The whole qualified name whose last component a node is.
+fn qualified_around(node: Node<'_>) -> Option<Node<'_>> {
+    let mut whole = node;
+    while let Some(parent) = whole
+        .parent()
+        .filter(|parent| parent.kind() == Kind::QualifiedIdentifier)
+    {
+        whole = parent;
+    }
+    (whole != node).then_some(whole)
 }
 
 fn is_callee(node: Node<'_>) -> bool {

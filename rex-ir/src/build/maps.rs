@@ -121,8 +121,8 @@ impl<'u> Builder<'u> {
         } else {
             let unqualified = super::scopes::last_component(name);
             let symbol = self
-                .scopes
-                .resolve(&self.symbols, unqualified, path.root)
+                .resolve_qualified(name, path.root)
+                .or_else(|| self.scopes.resolve(&self.symbols, unqualified, path.root))
                 .or_else(|| self.header_variable(unqualified));
             match symbol.map(|id| (id, self.symbols[id].kind)) {
                 Some((id, kind)) if kind.is_variable() => {

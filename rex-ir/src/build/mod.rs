@@ -30,7 +30,7 @@ use crate::item::{DeviceStorage, Function, Item};
 use crate::lifecycle::Lifecycle;
 use crate::program::{DeclaredReduction, DeviceCode, Program};
 use crate::region::{Construct, DataConstruct, LoopNest, Region};
-use crate::symbol::{ScopeTree, Symbol, SymbolId};
+use crate::symbol::{ScopeId, ScopeTree, Symbol, SymbolId};
 use crate::ty::{RecordId, TypeId, TypeTable};
 
 /// Builds the program of a unit.
@@ -92,8 +92,12 @@ struct Builder<'u> {
     header_constants: FxHashSet<SymbolId>,
     /// Class definitions of the unit by place.
     records_by_range: FxHashMap<TextRange, RecordId>,
+    /// Scopes of classes.
+    class_scopes: FxHashMap<RecordId, ScopeId>,
     /// Static data members by class and name.
     static_fields: FxHashMap<(RecordId, SmolStr), SymbolId>,
+    /// Those of them that are constants of their class.
+    constant_fields: FxHashSet<SymbolId>,
     /// Greater than zero while nodes of a header's declaration are read: their ranges are not the unit's.
     fragment_depth: u32,
 }
@@ -139,7 +143,9 @@ impl<'u> Builder<'u> {
             header_variables: FxHashMap::default(),
             header_constants: FxHashSet::default(),
             records_by_range: FxHashMap::default(),
+            class_scopes: FxHashMap::default(),
             static_fields: FxHashMap::default(),
+            constant_fields: FxHashSet::default(),
             fragment_depth: 0,
         }
     }

@@ -8,6 +8,7 @@ use smol_str::{SmolStr, format_smolstr};
 use super::Builder;
 use super::types::{declared_name, has_storage, squeeze};
 use crate::item::{Function, FunctionId, Membership, TemplateHead};
+use crate::namer;
 use crate::symbol::{ScopeId, Symbol, SymbolId, SymbolKind};
 use crate::ty::{Meaning, RecordId, Type, TypeId, TypeKind};
 
@@ -85,9 +86,9 @@ impl<'u> Builder<'u> {
             | Kind::DoStatement => scope = self.scopes.open(scope, node.range()),
             // An inner name is also reached from outside, by qualification: it stays in the enclosing scope.
             Kind::NamespaceDefinition => {
-                if let Some(name) = node.field(Field::Name) {
-                    context.namespaces = format_smolstr!("{}{}::", context.namespaces, name.text());
-                }
+                let name = node.field(Field::Name);
+                let name = name.map_or(namer::UNNAMED_NAMESPACE, |name| name.text());
+                context.namespaces = format_smolstr!("{}{name}::", context.namespaces);
             }
             Kind::TemplateDeclaration => {
                 let inner = self.scopes.open(scope, node.range());
@@ -168,7 +169,9 @@ impl<'u> Builder<'u> {
         let mut qualifier = None;
         if class.is_none() {
             class = self.class_of_qualified(name.text(), &unqualified, node.range());
-            qualifier = class.as_ref().and(name.text().strip_suffix(unqualified.as_str()));
+            qualifier = class
+                .as_ref()
+                .and(name.text().strip_suffix(unqualified.as_str()));
         }
         let mut heads = context.heads.clone();
         let mut class_heads = context.class_heads.clone();
@@ -177,6 +180,12 @@ impl<'u> Builder<'u> {
             class_heads.extend(heads.drain(..of_classes));
         }
         let inner = self.scopes.open(scope, node.range());
+        if let Some(record) = class.as_ref().and_then(|class| class.record)
+            && qualifier.is_some()
+            && let Some(members) = self.class_scope(record, node.range())
+        {
+            self.scopes.add_class(inner, members);
+        }
         // The type needs the class scope only for its parameters; those are declared below.
         let base = self.base_type(node, node.range());
         let declared = self.declarator(declarator, base, node.range());
@@ -187,18 +196,22 @@ impl<'u> Builder<'u> {
         let body = node
             .field(Field::Body)
             .filter(|body| body.kind() == Kind::CompoundStatement);
-        self.declare(
-            scope,
-            name,
-            SymbolKind::Function,
-            returns,
-            None,
-            Some(node.range()),
-        );
+        if qualifier.is_none() {
+            self.declare(
+                scope,
+                name,
+                SymbolKind::Function,
+                returns,
+                None,
+                Some(node.range()),
+            );
+        }
         let Some(body) = body else { return };
         let is_main = unqualified == "main" && class.is_none() && context.function.is_none();
         let membership = class.as_ref().map(|class| Membership {
-            record: class.record.filter(|record| self.types.records[*record].body.is_some()),
+            record: class
+                .record
+                .filter(|record| self.types.records[*record].body.is_some()),
             class_path: class.path.clone(),
             is_static: has_storage(node, "static")
                 || class.record.is_some_and(|record| {
@@ -252,12 +265,20 @@ impl<'u> Builder<'u> {
     }
 
     /// The class that the qualified name of a function stands in.
-    fn class_of_qualified(&self, name: &str, unqualified: &str, at: TextRange) -> Option<ClassContext> {
-        let qualifier = name.strip_suffix(unqualified)?.trim_end().strip_suffix("::")?;
+    fn class_of_qualified(
+        &mut self,
+        name: &str,
+        unqualified: &str,
+        at: TextRange,
+    ) -> Option<ClassContext> {
+        let qualifier = name
+            .strip_suffix(unqualified)?
+            .trim_end()
+            .strip_suffix("::")?;
         let plain = without_arguments(qualifier);
         let class = last_component(&plain);
-        let symbol = self.scopes.resolve(&self.symbols, class, at)?;
-        let record = self.types.record(self.symbols[symbol].ty)?;
+        let ty = self.named_type(class, at);
+        let record = self.types.record(ty)?;
         Some(ClassContext {
             name: class.into(),
             record: Some(record),
@@ -288,33 +309,16 @@ impl<'u> Builder<'u> {
         });
         let record = self.types.record(ty);
         if let Some(record) = record {
-            let fields = self.types.records[record].fields.clone();
             let qualifier = match &path {
                 Some(path) => format_smolstr!("{}{path}::", context.namespaces),
                 None => SmolStr::default(),
             };
-            for field in fields {
-                let kind = if field.is_static {
-                    SymbolKind::StaticField
-                } else {
-                    SymbolKind::Field
-                };
-                let symbol = self.symbols.alloc(Symbol {
-                    name: field.name.clone(),
-                    kind,
-                    ty: field.ty,
-                    declared_at: None,
-                    initializer: None,
-                    declaration: None,
-                    qualifier: qualifier.clone(),
-                });
-                if field.is_static {
-                    self.static_fields.insert((record, field.name.clone()), symbol);
-                }
-                self.scopes.declare(inner, field.name, symbol);
-            }
+            self.class_scopes.insert(record, inner);
+            self.declare_members(record, inner, &qualifier, node.range());
         }
-        let class = class_name.zip(path).map(|(name, path)| ClassContext { name, record, path });
+        let class = class_name
+            .zip(path)
+            .map(|(name, path)| ClassContext { name, record, path });
         let mut class_heads = context.class_heads;
         class_heads.extend(context.heads);
         let context = Context {
@@ -332,6 +336,67 @@ impl<'u> Builder<'u> {
             scope: inner,
             context: context.clone(),
         }));
+    }
+
+    /// Declares the data members of a class in its scope, and makes those of its bases visible there.
+    fn declare_members(
+        &mut self,
+        record: RecordId,
+        scope: ScopeId,
+        qualifier: &SmolStr,
+        at: TextRange,
+    ) {
+        for field in self.types.records[record].fields.clone() {
+            let kind = if field.is_static {
+                SymbolKind::StaticField
+            } else {
+                SymbolKind::Field
+            };
+            let symbol = self.symbols.alloc(Symbol {
+                name: field.name.clone(),
+                kind,
+                ty: field.ty,
+                declared_at: None,
+                initializer: None,
+                declaration: None,
+                qualifier: qualifier.clone(),
+            });
+            if field.is_constant {
+                self.constant_fields.insert(symbol);
+            }
+            if field.is_static {
+                self.static_fields
+                    .insert((record, field.name.clone()), symbol);
+            }
+            self.scopes.declare(scope, field.name, symbol);
+        }
+        for base in self.types.records[record].bases.clone() {
+            let name = without_arguments(&base);
+            let ty = self.named_type(&name, at);
+            if let Some(class) = self
+                .types
+                .record(ty)
+                .and_then(|base| self.class_scope(base, at))
+            {
+                self.scopes.add_class(scope, class);
+            }
+        }
+    }
+
+    /// The scope of a class; made for a class of a header.
+    pub(super) fn class_scope(&mut self, record: RecordId, at: TextRange) -> Option<ScopeId> {
+        if let Some(scope) = self.class_scopes.get(&record) {
+            return Some(*scope);
+        }
+        if self.types.records[record].body.is_some() {
+            // A class of the unit that is still being read.
+            return None;
+        }
+        let scope = self.scopes.open_outside();
+        self.class_scopes.insert(record, scope);
+        let qualifier = format_smolstr!("{}::", self.types.records[record].name);
+        self.declare_members(record, scope, &qualifier, at);
+        Some(scope)
     }
 
     fn declare_variables(&mut self, node: Node<'u>, scope: ScopeId, context: &Context) {
@@ -702,7 +767,10 @@ fn template_head(list: Node<'_>) -> Option<TemplateHead> {
                 parameter
                     .descendants()
                     .find(|inner| inner.kind() == Kind::TypeIdentifier)
-                    .filter(|_| parameter.field(Field::Declarator).is_none() && parameter.field(Field::Type).is_none())
+                    .filter(|_| {
+                        parameter.field(Field::Declarator).is_none()
+                            && parameter.field(Field::Type).is_none()
+                    })
             });
         // Nothing can depend on a parameter without a name.
         let Some(name) = name else { continue };
@@ -726,8 +794,11 @@ fn template_head(list: Node<'_>) -> Option<TemplateHead> {
 }
 
 fn declared_name_of_pack(declarator: Node<'_>) -> Option<Node<'_>> {
-    declared_name(declarator)
-        .or_else(|| declarator.descendants().find(|inner| inner.kind() == Kind::Identifier))
+    declared_name(declarator).or_else(|| {
+        declarator
+            .descendants()
+            .find(|inner| inner.kind() == Kind::Identifier)
+    })
 }
 
 /// The part of a declarator that has the parameter list.
@@ -758,7 +829,7 @@ pub(super) fn last_component(name: &str) -> &str {
 }
 
 /// `Box::Inner` of `Box<T>::Inner`.
-fn without_arguments(name: &str) -> String {
+pub(super) fn without_arguments(name: &str) -> String {
     let mut depth = 0usize;
     let mut plain = String::new();
     for c in name.chars() {

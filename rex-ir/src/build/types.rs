@@ -243,18 +243,18 @@ impl Builder<'_> {
 
     /// The type a name means; its spelling stays the name.
     pub(super) fn named_type(&mut self, name: &str, at: TextRange) -> TypeId {
-        if let Some(symbol) = self.scopes.resolve(&self.symbols, name, at)
-            && self.symbols[symbol].kind == SymbolKind::Type
-        {
+        if let Some(symbol) = self.scopes.resolve_type(&self.symbols, name, at) {
             return self.alias(name, self.symbols[symbol].ty);
         }
         let unqualified = name.rsplit("::").next().unwrap_or(name).trim();
         if let Some((_, meaning)) = WELL_KNOWN.iter().find(|(known, _)| *known == unqualified) {
             return self.types.named(name, meaning.clone());
         }
+        if let Some(symbol) = self.member_type_name(name, at) {
+            return self.alias(name, self.symbols[symbol].ty);
+        }
         if unqualified != name
-            && let Some(symbol) = self.scopes.resolve(&self.symbols, unqualified, at)
-            && self.symbols[symbol].kind == SymbolKind::Type
+            && let Some(symbol) = self.scopes.resolve_type(&self.symbols, unqualified, at)
         {
             return self.alias(name, self.symbols[symbol].ty);
         }
@@ -262,6 +262,18 @@ impl Builder<'_> {
             Some(ty) => self.alias(name, ty),
             None => self.types.named(name, Meaning::Unknown),
         }
+    }
+
+    /// The type that a class declares: `Table::value_type`.
+    fn member_type_name(&self, name: &str, at: TextRange) -> Option<crate::symbol::SymbolId> {
+        let (qualifier, member) = name.rsplit_once("::")?;
+        let class = super::scopes::without_arguments(qualifier);
+        let class = super::scopes::last_component(&class);
+        let class = self.scopes.resolve_type(&self.symbols, class, at)?;
+        let record = self.types.record(self.symbols[class].ty)?;
+        let scope = self.scopes.scope(*self.class_scopes.get(&record)?);
+        let found = scope.names.get(member.trim())?.last().copied()?;
+        (self.symbols[found].kind == SymbolKind::Type).then_some(found)
     }
 
     /// A name for a type: records and enums keep their meaning, everything else becomes an alias.
@@ -362,8 +374,7 @@ impl Builder<'_> {
         let name = node.field(Field::Name).map(|name| squeeze(name.text()));
         let record = match node.field(Field::Body) {
             Some(body) => {
-                let record =
-                    self.record_of(node, body, name.as_deref().unwrap_or_default(), at);
+                let record = self.record_of(node, body, name.as_deref().unwrap_or_default(), at);
                 if self.types.records[record].is_untagged {
                     spelling = format!("{keyword} {}", self.types.records[record].name).into();
                 }
@@ -496,6 +507,9 @@ impl Builder<'_> {
         let declarators = member.fields(Field::Declarator);
         if declarators.is_empty()
             && let Some(record) = self.types.record(base)
+            && member
+                .field(Field::Type)
+                .is_some_and(|ty| ty.field(Field::Name).is_none())
         {
             // An anonymous struct or union: its members are members of the enclosing class.
             let inner = self.types.records[record].fields.clone();
@@ -680,20 +694,16 @@ impl Builder<'_> {
                 None => {
                     text == "sizeof"
                         || is_keyword(text)
-                        || self.macro_at(text, range).is_some_and(
-                            |definition| {
-                                definition.parameters.is_none()
-                                    && self.macro_names(text, range)
-                                        .iter()
-                                        .all(|inner| {
-                                            self.scopes
-                                                .resolve(&self.symbols, inner, at)
-                                                .is_none_or(|id| {
-                                                    self.symbols[id].kind == SymbolKind::Enumerator
-                                                })
+                        || self.macro_at(text, range).is_some_and(|definition| {
+                            definition.parameters.is_none()
+                                && self.macro_names(text, range).iter().all(|inner| {
+                                    self.scopes
+                                        .resolve(&self.symbols, inner, at)
+                                        .is_none_or(|id| {
+                                            self.symbols[id].kind == SymbolKind::Enumerator
                                         })
-                            },
-                        )
+                                })
+                        })
                 }
             }
         })

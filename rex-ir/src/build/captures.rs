@@ -15,7 +15,7 @@ use super::implicit::ImplicitRules;
 use super::scopes::last_component;
 use crate::item::{DeviceStorage, FunctionId};
 use crate::namer;
-use crate::map::{MapItem, MapKind, MapModifiers};
+use crate::map::{MapItem, MapKind, MapModifiers, PathStep, StepKind};
 use crate::region::{
     Call, Capture, CapturedObject, ConstructId, DataConstruct, DataConstructKind, Region,
     SharingAttribute, Transport,
@@ -225,6 +225,7 @@ impl<'u> Builder<'u> {
         }
 
         self.use_types(statement, construct, &mut uses);
+        self.add_used_members(statement, &uses, &mut maps);
         let mut captures = Vec::new();
         for (object, seen) in std::mem::take(&mut uses.objects) {
             if let Some(capture) = self.capture(object, seen, construct, &maps, &rules) {
@@ -311,6 +312,90 @@ impl<'u> Builder<'u> {
                 self.type_words(*element, words);
             }
             TypeKind::Function { returns, .. } => self.type_words(*returns, words),
+        }
+    }
+
+    /// Members that a region uses are mapped along with those that its clauses map.
+    fn add_used_members(&mut self, statement: TextRange, uses: &Uses, maps: &mut Vec<MapItem>) {
+        let first_steps = |item: &MapItem| -> Option<(bool, Option<SmolStr>)> {
+            let mut steps = item.steps.iter();
+            let is_object = matches!(steps.next()?.kind, StepKind::Deref);
+            let member = match steps.next().map(|step| &step.kind) {
+                Some(StepKind::Member(name)) => Some(name.clone()),
+                _ => None,
+            };
+            Some((is_object, member))
+        };
+        let of_this: Vec<_> = maps
+            .iter()
+            .filter(|item| item.root == CapturedObject::This)
+            .filter_map(first_steps)
+            .collect();
+        let maps_object = of_this.iter().any(|(_, member)| member.is_none());
+        if of_this.is_empty() || maps_object {
+            return;
+        }
+        let Some(root_ty) = maps
+            .iter()
+            .find(|item| item.root == CapturedObject::This)
+            .map(|item| item.root_ty)
+        else {
+            return;
+        };
+        let Some(class) = self.types.element(root_ty) else {
+            return;
+        };
+        let mut used: IndexMap<SmolStr, TextRange> = IndexMap::new();
+        let mut whole = None;
+        for at in uses.member_uses.iter().copied() {
+            used.entry(self.text(at).into()).or_insert(at);
+        }
+        for at in uses.this_uses.iter().copied() {
+            match member_of_this(self.source, at) {
+                Some(member) => {
+                    used.entry(self.text(member).into()).or_insert(member);
+                }
+                None => whole = Some(at),
+            }
+        }
+        let object = PathStep {
+            kind: StepKind::Deref,
+            ty: class,
+            follows_pointer: true,
+        };
+        let item = |at: TextRange, steps: Vec<PathStep>| MapItem {
+            at,
+            kind: MapKind::Tofrom,
+            modifiers: MapModifiers::empty(),
+            mapper: None,
+            root: CapturedObject::This,
+            root_ty,
+            steps,
+        };
+        for (name, at) in used {
+            let is_mapped = of_this
+                .iter()
+                .any(|(_, member)| member.as_ref() == Some(&name));
+            if is_mapped || !statement.contains_range(at) {
+                continue;
+            }
+            let is_static = self.types.field(class, &name).is_some_and(|field| field.is_static);
+            match self.member_type(class, &name) {
+                Some(_) if is_static => {}
+                Some(ty) => {
+                    let member = PathStep {
+                        kind: StepKind::Member(name),
+                        ty,
+                        follows_pointer: false,
+                    };
+                    maps.push(item(at, vec![object.clone(), member]));
+                }
+                // A member function may use every member.
+                None => whole = Some(at),
+            }
+        }
+        if let Some(at) = whole {
+            maps.push(item(at, vec![object]));
         }
     }
 
@@ -1046,6 +1131,15 @@ impl Uses {
         entry.written |= seen.written;
         entry.explicit |= seen.explicit;
     }
+}
+
+/// The member named in `this->member`, from the place of `this`.
+fn member_of_this(source: &str, this: TextRange) -> Option<TextRange> {
+    let after = TextRange::new(this.end(), rex_syntax::TextSize::of(source));
+    let mut tokens = lex::significant_tokens(source, after);
+    let arrow = tokens.next()?;
+    let member = tokens.next()?;
+    (arrow.text(source) == "->" && member.kind == lex::TokenKind::Identifier).then_some(member.range)
 }
 
 /// The whole qualified name whose last component a node is.

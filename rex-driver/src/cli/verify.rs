@@ -2,6 +2,7 @@
 
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use serde::Serialize;
@@ -11,6 +12,7 @@ use super::{Context, Stop, answer, code, say_text};
 use crate::flags::CompilerFlags;
 use crate::json;
 use crate::verify::compare::Difference;
+use crate::verify::programs::ProgramFiles;
 use crate::verify::{Outcome, Run, Verdict, VerifyOptions, programs, verify_all};
 
 #[derive(Serialize)]
@@ -55,26 +57,23 @@ pub(super) fn run(cx: &mut Context, args: VerifyArgs) -> Result<u8, Stop> {
         tolerance: args.tolerance,
         compare: args.compare,
     };
-    let n_done = AtomicUsize::new(0);
-    let is_terminal = std::io::stderr().is_terminal();
-    let progress = |outcome: &Outcome| {
-        let n_done = n_done.fetch_add(1, Ordering::Relaxed) + 1;
-        if is_terminal {
-            let (n_all, name) = (programs.len(), outcome.name.display());
-            say_text(&format!("\r\x1b[K[{n_done}/{n_all}] {name}"));
-        }
-    };
-    let outcomes = verify_all(&cx.session("stdin.c"), &programs, &options, &progress);
-    if is_terminal {
-        say_text("\r\x1b[K");
-    }
-    let lines = outcomes.iter().map(line);
+    let progress = Progress::new(&programs, args.format);
+    let outcomes = verify_all(
+        &cx.session("stdin.c"),
+        &programs,
+        &options,
+        &|idx, outcome| {
+            progress.ended(idx, outcome);
+        },
+    );
+    progress.close();
+    let lines: Vec<Line<'_>> = outcomes.iter().map(line).collect();
     let text = match args.format {
         VerifyFormat::Json => json::line(&Report {
             schema: json::SCHEMA,
-            programs: lines.collect(),
+            programs: lines,
         }),
-        VerifyFormat::Text => as_text(&lines.collect::<Vec<_>>()),
+        VerifyFormat::Text => summary(&lines),
     };
     answer(text.as_bytes())?;
     let is_good =
@@ -132,40 +131,90 @@ fn run_line(run: &Run) -> RunLine<'_> {
     }
 }
 
-/// A table, then how many programs have each verdict.
-fn as_text(lines: &[Line<'_>]) -> String {
-    let width = lines
-        .iter()
-        .map(|line| line.program.chars().count())
-        .max()
-        .unwrap_or(0);
-    let mut text = String::new();
+/// Shows how far a long run is: the table's lines in order as soon as they are known, and on a terminal the
+/// program that ended last.
+struct Progress {
+    /// The table's lines that wait for an earlier one, and the index of the next to show.
+    waiting: Mutex<(Vec<Option<String>>, usize)>,
+    n_ended: AtomicUsize,
+    width: usize,
+    format: VerifyFormat,
+    is_terminal: bool,
+}
+
+impl Progress {
+    fn new(programs: &[ProgramFiles], format: VerifyFormat) -> Progress {
+        let widths = programs
+            .iter()
+            .map(|program| program.name.display().to_string().chars().count());
+        Progress {
+            waiting: Mutex::new((vec![None; programs.len()], 0)),
+            n_ended: AtomicUsize::new(0),
+            width: widths.max().unwrap_or(0),
+            format,
+            is_terminal: std::io::stderr().is_terminal(),
+        }
+    }
+
+    fn ended(&self, program_idx: usize, outcome: &Outcome) {
+        let n_ended = self.n_ended.fetch_add(1, Ordering::Relaxed) + 1;
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let (lines, next) = &mut *waiting;
+        self.close();
+        if self.format == VerifyFormat::Text {
+            lines[program_idx] = Some(table_line(&line(outcome), self.width));
+            while let Some(text) = lines.get_mut(*next).and_then(Option::take) {
+                // The end of the run reports a closed standard output.
+                let _ = answer(text.as_bytes());
+                *next += 1;
+            }
+        }
+        if self.is_terminal {
+            say_text(&format!(
+                "[{n_ended}/{}] {}",
+                lines.len(),
+                outcome.name.display()
+            ));
+        }
+    }
+
+    /// Takes the line about progress off the terminal.
+    fn close(&self) {
+        if self.is_terminal {
+            say_text("\r\x1b[K");
+        }
+    }
+}
+
+fn table_line(line: &Line<'_>, width: usize) -> String {
+    let seconds = |run: &Option<RunLine<'_>>| match run {
+        Some(run) => format!("{:.2}", run.seconds),
+        None => "-".to_owned(),
+    };
+    let times = format!("{:>8} {:>8}", seconds(&line.plain), seconds(&line.lowered));
+    let mut text = format!("{:<width$} {times}  {}", line.program, line.verdict);
+    if !line.codes.is_empty() {
+        text.push_str(&format!(" {}", line.codes.join(" ")));
+    }
+    if let Some(message) = line.message {
+        text.push_str(&format!(": {message}"));
+    }
+    if let Some(Difference {
+        line,
+        expected,
+        found,
+    }) = line.difference
+    {
+        text.push_str(&format!(": line {line}: `{expected}` became `{found}`"));
+    }
+    text.push('\n');
+    text
+}
+
+/// How many programs have each verdict.
+fn summary(lines: &[Line<'_>]) -> String {
     let mut counts: Vec<(&str, usize)> = Vec::new();
     for line in lines {
-        let seconds = |run: &Option<RunLine<'_>>| match run {
-            Some(run) => format!("{:.2}", run.seconds),
-            None => "-".to_owned(),
-        };
-        let times = format!("{:>8} {:>8}", seconds(&line.plain), seconds(&line.lowered));
-        text.push_str(&format!(
-            "{:<width$} {times}  {}",
-            line.program, line.verdict
-        ));
-        if !line.codes.is_empty() {
-            text.push_str(&format!(" {}", line.codes.join(" ")));
-        }
-        if let Some(message) = line.message {
-            text.push_str(&format!(": {message}"));
-        }
-        if let Some(Difference {
-            line,
-            expected,
-            found,
-        }) = line.difference
-        {
-            text.push_str(&format!(": line {line}: `{expected}` became `{found}`"));
-        }
-        text.push('\n');
         match counts
             .iter_mut()
             .find(|(verdict, _)| *verdict == line.verdict)
@@ -178,10 +227,5 @@ fn as_text(lines: &[Line<'_>]) -> String {
         .iter()
         .map(|(verdict, count)| format!("{count} {verdict}"))
         .collect();
-    text.push_str(&format!(
-        "{} programs: {}\n",
-        lines.len(),
-        counts.join(", ")
-    ));
-    text
+    format!("{} programs: {}\n", lines.len(), counts.join(", "))
 }

@@ -113,14 +113,16 @@ impl Run {
     }
 }
 
-/// Verifies programs side by side; `done` hears of each as it ends, the result keeps their order.
+/// Verifies programs side by side; `done` hears of each, with its index, as it ends.
+///
+/// The result keeps their order.
 pub fn verify_all(
     session: &Session,
     programs: &[ProgramFiles],
     options: &VerifyOptions,
-    done: &(dyn Fn(&Outcome) + Sync),
+    done: &(dyn Fn(usize, &Outcome) + Sync),
 ) -> Vec<Outcome> {
-    let verify = |program: &ProgramFiles| {
+    let verify = |(program_idx, program): (usize, &ProgramFiles)| {
         let mut outcome = Outcome {
             name: program.name.clone(),
             verdict: Verdict::Same,
@@ -131,10 +133,10 @@ pub fn verify_all(
             Ok(verdict) => verdict,
             Err(error) => Verdict::Failed(error.to_string()),
         };
-        done(&outcome);
+        done(program_idx, &outcome);
         outcome
     };
-    programs.par_iter().map(verify).collect()
+    programs.par_iter().enumerate().map(verify).collect()
 }
 
 fn verify(

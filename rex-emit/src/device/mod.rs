@@ -50,15 +50,10 @@ fn is_cuda_name(name: &str) -> bool {
         || (name.starts_with("atomic") && name[6..].starts_with(|c: char| c.is_ascii_uppercase()))
 }
 
-/// Keywords of C++ that are ordinary names in C.
+/// Keywords of C++ that are ordinary names in C. The words for operators (`and`, `not`, ..) cannot be macros.
 const CXX_KEYWORDS: &[&str] = &[
-    "and",
-    "and_eq",
-    "bitand",
-    "bitor",
     "catch",
     "class",
-    "compl",
     "delete",
     "explicit",
     "export",
@@ -66,11 +61,7 @@ const CXX_KEYWORDS: &[&str] = &[
     "mutable",
     "namespace",
     "new",
-    "not",
-    "not_eq",
     "operator",
-    "or",
-    "or_eq",
     "private",
     "protected",
     "public",
@@ -82,8 +73,6 @@ const CXX_KEYWORDS: &[&str] = &[
     "typename",
     "using",
     "virtual",
-    "xor",
-    "xor_eq",
 ];
 
 /// Prints the device file.
@@ -205,7 +194,10 @@ impl Device<'_> {
     /// The head of a namespace or linkage block. Variables of the device need symbols that a name finds, so every namespace has a name.
     fn block_head(&self, open: TextRange) -> String {
         let text = self.program.text(open);
-        let words: Vec<&str> = text.split(|c: char| c.is_whitespace() || c == '{').filter(|word| !word.is_empty()).collect();
+        let words: Vec<&str> = text
+            .split(|c: char| c.is_whitespace() || c == '{')
+            .filter(|word| !word.is_empty())
+            .collect();
         match words.as_slice() {
             ["namespace"] => {
                 let file = self.program.sources.file(self.program.unit.file).name();

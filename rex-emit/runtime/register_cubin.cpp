@@ -865,3 +865,55 @@ void rex___tgt_target_data_update(const char *file, const char *function, int li
   if (data_call("data update", where, count, begins, sizes, types, names))
     llvm_data_update(where.ident(), device, count, bases, begins, sizes, types, names, nullptr);
 }
+
+// ---- Lists of items -------------------------------------------------------------------------------------
+
+namespace {
+
+/// Marks members of a parent that stands too far behind: no type has all bits.
+constexpr int64_t kTooFar = -1;
+
+/// Room for twice as many items, or the end of the program.
+template <class T> void grow(T *&items, int32_t capacity) {
+  T *larger = static_cast<T *>(std::realloc(items, static_cast<size_t>(capacity) * sizeof(T)));
+  if (!larger) {
+    say("out of memory for " + std::to_string(capacity) + " map items");
+    std::abort();
+  }
+  items = larger;
+}
+
+} // namespace
+
+int64_t rex_map(struct rex_maps *maps, void *base, void *begin, int64_t bytes, int64_t type, void *name) {
+  if (maps->count == maps->capacity) {
+    maps->capacity = maps->capacity ? 2 * maps->capacity : 16;
+    grow(maps->bases, maps->capacity);
+    grow(maps->begins, maps->capacity);
+    grow(maps->sizes, maps->capacity);
+    grow(maps->types, maps->capacity);
+    grow(maps->names, maps->capacity);
+  }
+  const int32_t at = maps->count++;
+  maps->bases[at] = base;
+  maps->begins[at] = begin;
+  maps->sizes[at] = bytes;
+  maps->types[at] = type;
+  maps->names[at] = name;
+  // A member names its parent in 16 bits; 0 is no parent.
+  constexpr int32_t kParents = 0xffff;
+  if (type == kTooFar) {
+    say("more than " + std::to_string(kParents) + " structures behind pointers in one construct: map them in several");
+    std::abort();
+  }
+  return at < kParents ? (at + INT64_C(1)) << 48 : kTooFar;
+}
+
+void rex_maps_free(struct rex_maps *maps) {
+  std::free(maps->bases);
+  std::free(maps->begins);
+  std::free(maps->sizes);
+  std::free(maps->types);
+  std::free(maps->names);
+  maps->count = maps->capacity = 0;
+}

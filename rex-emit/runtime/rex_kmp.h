@@ -85,6 +85,9 @@ struct __tgt_offload_entry {
 /* Files that were compiled for different versions must not meet: a file that does not agree with
  * register_cubin.cpp has an undefined reference to this. */
 #define REX_HIDDEN __attribute__((visibility("hidden")))
+/* Adds an item to a list. The result, or'd into the type of a later item, makes that a member of this one. */
+REX_HIDDEN int64_t rex_map(struct rex_maps *maps, void *base, void *begin, int64_t bytes, int64_t type, void *name);
+REX_HIDDEN void rex_maps_free(struct rex_maps *maps);
 #define REX_ABI_SYMBOL REX_PASTE(rex_compiled_for_LLVM_ABI_, REX_LLVM_ABI)
 #define REX_PASTE(left, right) REX_PASTE_OF(left, right)
 #define REX_PASTE_OF(left, right) left##right
@@ -129,6 +132,9 @@ struct __tgt_kernel_arguments {
 
 /* The runtime's spelling of where a mapped item is: REX_NAME("x[0:n]"). */
 #define REX_NAME(item) ((void *)(";" item ";" __FILE__ ";" REX_TEXT(__LINE__) ";0;;"))
+/* The same for an item of the file that was lowered: REX_ITEM("x[0:n]", 12, 40). A lowered file defines
+ * REX_SOURCE_FILE to the name of that file. */
+#define REX_ITEM(item, line, column) ((void *)(";" item ";" REX_SOURCE_FILE ";" #line ";" #column ";;"))
 #define REX_TEXT(tokens) REX_TEXT_OF(tokens)
 #define REX_TEXT_OF(tokens) #tokens
 
@@ -139,9 +145,26 @@ static inline void *rex_literal(const void *value, size_t bytes) {
   return slot;
 }
 
-/* The lower and the higher of two addresses: the ends of a combined map entry. */
-static inline char *rex_lower(char *a, char *b) { return a < b ? a : b; }
-static inline char *rex_higher(char *a, char *b) { return a > b ? a : b; }
+/* Storage from the lowest to behind the highest of several pieces: a combined map entry. */
+struct rex_span {
+  char *low, *high;
+};
+#define REX_NO_SPAN { NULL, NULL }
+static inline void rex_span_add(struct rex_span *span, void *begin, int64_t bytes) {
+  char *low = (char *)begin, *high = low + bytes;
+  if (!span->low || low < span->low) span->low = low;
+  if (!span->high || high > span->high) span->high = high;
+}
+
+/* Map arrays whose length is known at run time only: a mapper over a section, an iterator, the pieces of a
+ * strided section. */
+struct rex_maps {
+  int32_t count, capacity;
+  void **bases, **begins;
+  int64_t *sizes, *types;
+  void **names;
+};
+#define REX_NO_MAPS { 0, 0, NULL, NULL, NULL, NULL, NULL }
 
 /* Iterations of a loop that covers `span` in steps of `step`. A hint for the default geometry, no more. */
 static inline uint64_t rex_trips(int64_t span, int64_t step) {

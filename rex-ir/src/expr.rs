@@ -16,6 +16,15 @@ pub enum Expr {
     Name(SmolStr),
     /// The user's expression, verbatim.
     Source(TextRange),
+    /// The user's expression with another expression in place of one name: an operand of a mapper.
+    Bound {
+        /// The user's expression.
+        range: TextRange,
+        /// The mapper's variable.
+        name: SmolStr,
+        /// The object that is mapped.
+        value: Box<Expr>,
+    },
     /// The user's words, from a place that has no range in the unit (a header, a declarator).
     Words(SmolStr),
     /// `&operand`
@@ -34,6 +43,8 @@ pub enum Expr {
     SizeOfType(TypeId),
     /// `(T)operand`
     Cast(TypeId, Box<Expr>),
+    /// `(char *)address`
+    Bytes(Box<Expr>),
     /// `(int64_t)operand`
     ToInt64(Box<Expr>),
     /// `left op right`
@@ -66,6 +77,36 @@ pub enum BinaryOp {
 }
 
 impl Expr {
+    /// Adds every range of the user's text in it.
+    pub fn sources(&self, ranges: &mut Vec<TextRange>) {
+        match self {
+            Expr::Source(range) | Expr::Bound { range, .. } => ranges.push(*range),
+            Expr::Int(_) | Expr::Name(_) | Expr::Words(_) | Expr::SizeOfType(_) => {}
+            Expr::AddressOf(inner)
+            | Expr::Deref(inner)
+            | Expr::Member(inner, _)
+            | Expr::Arrow(inner, _)
+            | Expr::SizeOf(inner)
+            | Expr::Cast(_, inner)
+            | Expr::Bytes(inner)
+            | Expr::ToInt64(inner) => inner.sources(ranges),
+            Expr::Index(left, right) | Expr::Binary(_, left, right) => {
+                left.sources(ranges);
+                right.sources(ranges);
+            }
+            Expr::Conditional(condition, then, otherwise) => {
+                for part in [condition, then, otherwise] {
+                    part.sources(ranges);
+                }
+            }
+            Expr::Call(_, arguments) => {
+                for argument in arguments {
+                    argument.sources(ranges);
+                }
+            }
+        }
+    }
+
     /// `&self`; `&*p` is `p`.
     pub fn address(self) -> Expr {
         match self {

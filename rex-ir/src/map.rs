@@ -9,6 +9,7 @@ use smol_str::SmolStr;
 use crate::abi::MapFlags;
 use crate::expr::Expr;
 use crate::region::{CapturedObject, DataConstructId, RegionId};
+use crate::symbol::SymbolId;
 use crate::ty::TypeId;
 
 /// Index of a set of map arrays.
@@ -23,8 +24,10 @@ pub struct MapItem {
     pub kind: MapKind,
     /// Its modifiers.
     pub modifiers: MapModifiers,
-    /// A named mapper.
-    pub mapper: Option<SmolStr>,
+    /// The `mapper` modifier.
+    pub mapper: Option<MapperName>,
+    /// The `iterator` modifier, outermost first.
+    pub iterators: Vec<MapIterator>,
     /// The variable at the root.
     pub root: CapturedObject,
     /// Its type.
@@ -38,6 +41,47 @@ impl MapItem {
     pub fn ty(&self) -> TypeId {
         self.steps.last().map_or(self.root_ty, |step| step.ty)
     }
+}
+
+/// A `mapper(name)` modifier.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MapperName {
+    /// The name; absent for `mapper(default)`.
+    pub name: Option<SmolStr>,
+    /// The modifier.
+    pub at: TextRange,
+}
+
+/// `iterator(type name = begin : end : step)`: the item stands for one item per value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MapIterator {
+    /// The variable's type.
+    pub ty: SmolStr,
+    /// The variable.
+    pub name: SmolStr,
+    /// The first value.
+    pub begin: TextRange,
+    /// The value it stops before.
+    pub end: TextRange,
+    /// What is added for each turn, if not 1.
+    pub step: Option<TextRange>,
+}
+
+/// A `declare mapper` directive.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mapper {
+    /// Its name; absent for the default mapper of the type.
+    pub name: Option<SmolStr>,
+    /// The type whose objects it maps.
+    pub ty: TypeId,
+    /// The variable that stands for the object.
+    pub variable: SymbolId,
+    /// What it maps in place of the object.
+    pub items: Vec<MapItem>,
+    /// The directive's argument.
+    pub at: TextRange,
+    /// Where it is visible.
+    pub visible: TextRange,
 }
 
 /// One step of a path with the type it arrives at.
@@ -107,15 +151,25 @@ bitflags! {
 /// The parallel arrays of one launch or data construct.
 ///
 /// # Invariants
-/// Entries with [`MapFlags::TARGET_PARAM`] stand in the order of the kernel's parameters, one for each.
+/// Entries with [`MapFlags::TARGET_PARAM`] stand in the order of the kernel's parameters, one for each, outside all loops. An entry's parent stands before it, in the same loops or
+/// further outside.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MapArrays {
     /// Whose arrays they are.
     pub owner: MapOwner,
     /// Values computed once before the arrays, by name.
     pub temporaries: Vec<Temporary>,
+    /// Loops that entries stand in.
+    pub loops: Vec<MapLoop>,
     /// The entries.
     pub entries: Vec<MapEntry>,
+}
+
+impl MapArrays {
+    /// Whether the number of entries is known only at run time.
+    pub fn is_dynamic(&self) -> bool {
+        self.entries.iter().any(|entry| !entry.loops.is_empty())
+    }
 }
 
 /// Whose arrays a [`MapArrays`] is.
@@ -125,6 +179,20 @@ pub enum MapOwner {
     Launch(RegionId),
     /// A data construct.
     Data(DataConstructId),
+}
+
+/// A loop around entries: the elements of a section that a mapper maps, the pieces of a strided section, the values of an iterator.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MapLoop {
+    /// From 0 to `count - 1`.
+    Count {
+        /// The loop's variable, an `int64_t`.
+        name: SmolStr,
+        /// Number of turns.
+        count: Expr,
+    },
+    /// An iterator of the user's.
+    Iterator(MapIterator),
 }
 
 /// A value computed once.
@@ -143,10 +211,19 @@ pub enum TemporaryValue {
     Literal(Expr),
     /// A 64-bit integer.
     Int64(Expr),
-    /// The lowest of several addresses, as `char *`.
-    LowestAddress(Vec<Expr>),
-    /// The highest end of several pieces, as `char *`; addresses and sizes alternate.
-    HighestEnd(Vec<Expr>),
+    /// The storage from the lowest to the highest byte of several pieces, as a `struct rex_span`.
+    Span(Vec<SpanPiece>),
+}
+
+/// A piece of storage.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SpanPiece {
+    /// The loops it stands in, outermost first.
+    pub loops: Vec<usize>,
+    /// Its address.
+    pub begin: Expr,
+    /// Its size in bytes.
+    pub size: Expr,
 }
 
 /// One entry of the map arrays.
@@ -164,19 +241,12 @@ pub struct MapEntry {
     pub member_of: Option<usize>,
     /// The user's words for it, shown by the runtime's information output.
     pub name: SmolStr,
+    /// Where the user wrote them.
+    pub at: Option<TextRange>,
     /// For `use_device_ptr` and `use_device_addr`: the variable that receives the device address.
     pub device_address_of: Option<CapturedObject>,
-    /// A motion of several pieces: the entry describes the first, outermost repetition first.
-    pub repeats: Vec<Repeat>,
-}
-
-/// A repetition of an entry of `target update`, for strided and rectangular sections.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Repeat {
-    /// How many pieces.
-    pub count: Expr,
-    /// Bytes from one piece to the next.
-    pub stride_bytes: Expr,
+    /// The loops it stands in, outermost first.
+    pub loops: Vec<usize>,
 }
 
 impl MapEntry {

@@ -13,7 +13,7 @@ use crate::item::{DeviceStorage, Function, FunctionId, Item};
 use crate::kernel::Kernel;
 use crate::launch::Launch;
 use crate::lifecycle::Lifecycle;
-use crate::map::MapArrays;
+use crate::map::{MapArrays, Mapper};
 use crate::region::{Construct, ConstructId, DataConstruct, LoopNest, Region};
 use crate::symbol::{ScopeTree, Symbol, SymbolId};
 use crate::ty::{TypeId, TypeTable};
@@ -49,6 +49,8 @@ pub struct Program {
     pub declare_target: IndexMap<SymbolId, DeviceStorage>,
     /// User-declared reductions.
     pub declared_reductions: Vec<DeclaredReduction>,
+    /// User-declared mappers, in source order.
+    pub mappers: Vec<Mapper>,
     /// Member functions that a class body declares without defining.
     pub method_declarations: Vec<TextRange>,
     /// Functions of other files that device code calls: a `declare target` directive names them.
@@ -150,9 +152,41 @@ impl Program {
         self.unit.macros.names_used_by(name, at.start())
     }
 
+    /// The 1-based line and column, in the file the user wrote, where a range of the unit begins. Columns count bytes.
+    pub fn written_position(&self, range: TextRange) -> (u32, u32) {
+        let written = self.sources.to_written(self.at(range));
+        let file = self.sources.file(written.file);
+        let start = usize::from(written.range.start());
+        let line_start = file.text()[..start].rfind('\n').map_or(0, |at| at + 1);
+        let column = u32::try_from(start - line_start + 1).unwrap_or(u32::MAX);
+        (file.line(written.range.start()), column)
+    }
+
     /// The name of a symbol.
     pub fn name(&self, symbol: SymbolId) -> &SmolStr {
         &self.symbols[symbol].name
+    }
+
+    /// The mapper with a name (or the default one) for objects of a type, as a directive at `at` sees it.
+    pub fn mapper(&self, name: Option<&SmolStr>, ty: TypeId, at: TextRange) -> Option<usize> {
+        self.mappers
+            .iter()
+            .enumerate()
+            .filter(|(_, mapper)| {
+                mapper.name.as_ref() == name
+                    && mapper.visible.contains_range(at)
+                    && self.types.is_same_object(mapper.ty, ty)
+            })
+            .min_by_key(|(_, mapper)| mapper.visible.len())
+            .map(|(idx, _)| idx)
+    }
+
+    /// The default mapper for objects of a type, or for the elements of arrays of them.
+    pub fn default_mapper(&self, ty: TypeId, at: TextRange) -> Option<usize> {
+        if self.mappers.is_empty() {
+            return None;
+        }
+        self.mapper(None, self.types.innermost_element(ty), at)
     }
 
     /// The function whose text contains a range.

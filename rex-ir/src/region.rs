@@ -1,6 +1,5 @@
 //! OpenMP constructs of the unit as the user wrote them, resolved to symbols and types.
 
-use bitflags::bitflags;
 use la_arena::Idx;
 use rex_syntax::TextRange;
 use rex_syntax::omp::directive::Leaf;
@@ -287,15 +286,6 @@ pub enum DefaultmapBehavior {
     None,
     /// Must be present.
     Present,
-}
-
-bitflags! {
-    /// What an expression may do besides giving a value.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-    pub struct Effects: u8 {
-        /// Calls a function or assigns.
-        const IMPURE = 1;
-    }
 }
 
 /// Loops in canonical form, outermost first, each the only statement of the one before (comments aside).

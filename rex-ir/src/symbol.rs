@@ -140,7 +140,11 @@ impl ScopeTree {
             children: Vec::new(),
             classes: Vec::new(),
         });
-        self.scopes[parent].children.push(id);
+        let start = self.scopes[id].range.start();
+        let at = self.scopes[parent]
+            .children
+            .partition_point(|child| self.scopes[*child].range.start() <= start);
+        self.scopes[parent].children.insert(at, id);
         id
     }
 

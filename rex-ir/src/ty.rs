@@ -288,6 +288,19 @@ impl TypeTable {
             .find(|field| field.name == name)
     }
 
+    /// Whether objects of the two types are of the same class, or of the same unqualified type.
+    ///
+    /// A class may have two records: its definition, and what a header or its own members say about it.
+    pub fn is_same_object(&self, a: TypeId, b: TypeId) -> bool {
+        match (self.record(a), self.record(b)) {
+            (Some(a), Some(b)) => self.records[a].name == self.records[b].name,
+            (None, None) => {
+                self.get(self.object_type(a)).kind == self.get(self.object_type(b)).kind
+            }
+            _ => false,
+        }
+    }
+
     /// The record behind a type.
     pub fn record(&self, id: TypeId) -> Option<RecordId> {
         match &self.get(self.object_type(id)).kind {

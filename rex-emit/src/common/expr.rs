@@ -65,6 +65,11 @@ impl Printer<'_> {
                 let level = level_of_words(&text);
                 (text, level)
             }
+            Expr::Bound { range, name, value } => {
+                let text = self.bound(*range, name, value);
+                let level = level_of_words(&text);
+                (text, level)
+            }
             Expr::Words(words) => (words.to_string(), level_of_words(words)),
             Expr::AddressOf(operand) => {
                 (format!("&{}", self.at(operand, Level::Unary)), Level::Unary)
@@ -102,6 +107,10 @@ impl Printer<'_> {
                 ),
                 Level::Unary,
             ),
+            Expr::Bytes(address) => (
+                format!("(char *){}", self.at(address, Level::Unary)),
+                Level::Unary,
+            ),
             Expr::ToInt64(operand) => (
                 format!("(int64_t){}", self.at(operand, Level::Unary)),
                 Level::Unary,
@@ -127,6 +136,31 @@ impl Printer<'_> {
                 )
             }
         }
+    }
+
+    /// The user's words with `value` in place of `name`; `(*p).x` becomes `p->x`.
+    fn bound(&self, range: TextRange, name: &str, value: &Expr) -> String {
+        let source = self.program.source();
+        let mut text = String::new();
+        let mut end = range.start();
+        for at in rex_syntax::lex::identifiers(source, range) {
+            if &source[at] != name {
+                continue;
+            }
+            text.push_str(&source[TextRange::new(end, at.start())]);
+            end = at.end();
+            let rest = &source[usize::from(at.end())..usize::from(range.end())];
+            match (value, rest.trim_start().strip_prefix('.')) {
+                (Expr::Deref(pointer), Some(member)) => {
+                    text.push_str(&format!("{}->", self.at(pointer, Level::Postfix)));
+                    let skipped = rest.len() - member.len();
+                    end += rex_syntax::TextSize::try_from(skipped).unwrap_or_default();
+                }
+                _ => text.push_str(&self.at(value, Level::Postfix)),
+            }
+        }
+        text.push_str(&source[TextRange::new(end, range.end())]);
+        text
     }
 
     fn binary(&self, op: BinaryOp, left: &Expr, right: &Expr) -> (String, Level) {
@@ -159,8 +193,36 @@ fn level_of_words(words: &str) -> Level {
     let wrapped = words.starts_with('(') && matching_close(words) == Some(words.len() - 1);
     if plain || wrapped {
         Level::Primary
+    } else if is_path(words) {
+        Level::Postfix
     } else {
         Level::Conditional
+    }
+}
+
+/// Whether the words are a name and members or elements of it: `a[i].n`, `p->q`.
+fn is_path(words: &str) -> bool {
+    let mut rest = words;
+    let mut needs_name = true;
+    loop {
+        if needs_name {
+            let end = rest
+                .find(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+                .unwrap_or(rest.len());
+            if end == 0 {
+                return false;
+            }
+            rest = &rest[end..];
+        }
+        if let Some(member) = rest.strip_prefix('.').or_else(|| rest.strip_prefix("->")) {
+            rest = member;
+            needs_name = true;
+        } else if let Some(close) = rest.strip_prefix('[').and_then(|_| matching_close(rest)) {
+            rest = &rest[close + 1..];
+            needs_name = false;
+        } else {
+            return rest.is_empty();
+        }
     }
 }
 
@@ -168,8 +230,8 @@ fn matching_close(words: &str) -> Option<usize> {
     let mut depth = 0;
     for (idx, c) in words.char_indices() {
         match c {
-            '(' => depth += 1,
-            ')' => {
+            '(' | '[' => depth += 1,
+            ')' | ']' => {
                 depth -= 1;
                 if depth == 0 {
                     return Some(idx);

@@ -37,13 +37,15 @@ fn common_prefix<'a>(a: &'a str, b: &'a str) -> &'a str {
 
 /// Text on one line, for comments: blanks squeezed, comment ends defused.
 pub(crate) fn one_line(text: &str) -> String {
-    let joined = text.replace("\\\r\n", " ").replace("\\\n", " ");
-    joined
-        .split_whitespace()
-        .collect::<Vec<_>>()
-        .join(" ")
+    joined(text)
         .replace("/*", "/ *")
         .replace("*/", "* /")
+}
+
+/// Text on one line: continuations and line ends become blanks.
+pub(crate) fn joined(text: &str) -> String {
+    let joined = text.replace("\\\r\n", " ").replace("\\\n", " ");
+    joined.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// A string literal's inside.

@@ -1,96 +1,104 @@
 //! Launches in place of target regions.
 
+use rex_ir::effects::has_effects;
+use rex_ir::expr::Expr;
 use rex_ir::launch::{Launch, LaunchId};
 use rex_ir::map::MapOwner;
-use rex_ir::region::{CapturedObject, Region};
+use rex_ir::region::{CapturedObject, ConstructId, Region, Transport};
 use rex_syntax::TextRange;
-use rex_syntax::omp::clause::ClauseName;
 
-use super::Host;
-use super::maps::ArrayNames;
+use super::code::Code;
+use super::task::Settled;
+use super::{At, Host};
 use crate::common::expr;
-use crate::common::text::one_line;
+use crate::common::text::{one_line, with_newlines};
 
 impl Host<'_> {
     /// Replaces a region by its launch, with the region's own statement as what the host does if the launch did not happen.
     pub(super) fn launch(&mut self, _id: LaunchId, launch: &Launch) {
         let region = &self.program.regions[launch.region];
-        let construct = &self.program.constructs[region.construct];
-        let place = construct.range;
+        let place = self.program.constructs[region.construct].range;
         let indent = self.indent(region.construct);
         let step = self.unit_indent().to_string();
         let Some(arrays) = self.arrays_of(MapOwner::Launch(launch.region)) else {
             return;
         };
-
-        let mut body = Vec::new();
-        if self.has_clause(region.construct, ClauseName::Depend) {
-            body.push("#pragma omp taskwait".to_string());
-        }
-        body.extend(self.temporaries(arrays, place));
-        let count = arrays.entries.len();
-        if count > 0 {
-            body.extend(self.arrays(&arrays.entries, place));
-        }
-        let words = self.words(place);
-        let trips = launch.trips.as_ref().map_or("0".to_string(), |trips| {
-            expr::print(self.program, &words, trips)
-        });
-        body.push(if count > 0 {
-            format!(
-                "struct __tgt_kernel_arguments rex_launch = REX_KERNEL_ARGUMENTS(\n    {count}, {}, {}, {}, {}, {}, {trips});",
-                ArrayNames::BASES, ArrayNames::BEGINS, ArrayNames::SIZES, ArrayNames::TYPES, ArrayNames::NAMES
-            )
-        } else {
-            format!("struct __tgt_kernel_arguments rex_launch = REX_KERNEL_ARGUMENTS(0, 0, 0, 0, 0, 0, {trips});")
-        });
-        let number = |expression: &Option<rex_ir::expr::Expr>| {
-            expression.as_ref().map_or("0".to_string(), |expression| {
-                expr::print(self.program, &words, expression)
-            })
-        };
-        let device = self.device(launch.device);
-        let key = &self.program.kernels[launch.kernel].names.key;
-        let call = format!(
-            "__tgt_target_kernel({device}, {}, {}, &{key}, &rex_launch) != 0",
-            number(&launch.teams),
-            number(&launch.threads)
-        );
-        body.push(match launch.condition {
-            Some(condition) => format!("if (!({}) || {call}) {{", self.renamed_text(condition)),
-            None => format!("if ({call}) {{"),
-        });
-        let fallback_indent = format!("{indent}{step}{step}");
-        let fallback = self.fallback(launch.region, &fallback_indent, &step);
-
-        let mut lines = vec![format!(
+        let mut code = Code::new(&indent, &step);
+        code.open(format!(
             "{{ /* {} */",
             one_line(&self.directive_words(region.construct))
-        )];
-        lines.extend(body.into_iter().map(|line| {
-            if line.starts_with("#pragma") {
-                line
-            } else {
-                format!("{step}{}", line.replace('\n', &format!("\n{indent}{step}")))
-            }
-        }));
-        lines.push(format!("{step}{step}{fallback}"));
-        lines.push(format!("{step}}}"));
-        lines.push("}".to_string());
+        ));
+        let maps = self.map_code(arrays, place);
+        code.lines(&maps.setup);
+        let mut settled = Settled {
+            in_task: self.is_task(region.construct),
+            variables: maps.variables,
+        };
+        let words = self.words_computed_once(launch, place, arrays.temporaries.len(), &mut code);
+        let number = |value: &Option<Expr>| match value {
+            Some(value) => expr::print(self.program, &words, value),
+            None => "0".to_string(),
+        };
+        let trips = settled.settle(&mut code, "uint64_t", "rex_n_trips", number(&launch.trips));
+        let teams = settled.settle(&mut code, "int32_t", "rex_n_teams", number(&launch.teams));
+        let threads = settled.settle(
+            &mut code,
+            "int32_t",
+            "rex_n_threads",
+            number(&launch.threads),
+        );
+        let device = self.device(launch.device);
+        let device = settled.settle(&mut code, "int64_t", "rex_device", device);
+        let condition = launch.condition.map(|condition| {
+            let value = format!("!({})", self.renamed_text(condition));
+            settled.settle(&mut code, "int", "rex_on_host", value)
+        });
+        if settled.in_task {
+            let mut copies = settled.variables;
+            copies.extend(words.known.iter().map(|(_, name)| name.clone()));
+            copies.extend(self.values_of(region));
+            code.line(self.task_directive(region.construct, &copies));
+            code.open("{");
+        }
+        code.line(format!(
+            "struct __tgt_kernel_arguments rex_launch = REX_KERNEL_ARGUMENTS(\n{step}{}, {trips});",
+            maps.arguments
+        ));
+        let key = &self.program.kernels[launch.kernel].names.key;
+        let call =
+            format!("__tgt_target_kernel({device}, {teams}, {threads}, &{key}, &rex_launch) != 0");
+        code.open(match condition {
+            Some(condition) => format!("if ({condition} || {call}) {{"),
+            None => format!("if ({call}) {{"),
+        });
+        let fallback = self.fallback(launch.region, &code.margin(), &step);
+        code.verbatim(&fallback);
+        code.close("}");
+        code.lines(&maps.cleanup);
+        if self.is_task(region.construct) {
+            code.close("}");
+        }
+        code.close("}");
         for partner in crate::common::conditionals::partners_outside(self.program, place) {
             self.delete_once(partner);
         }
-        let names = self.names_of_untagged(region, &mut lines);
-        if !names.is_empty() {
-            lines.splice(1..1, names.into_iter().map(|line| format!("{step}{line}")));
+        let mut text = code.finish();
+        let names = self.names_of_untagged(region, &mut text);
+        if let (Some(end), false) = (text.find('\n'), names.is_empty()) {
+            let lines: Vec<String> = names
+                .into_iter()
+                .map(|line| format!("\n{indent}{step}{line}"))
+                .collect();
+            text.insert_str(end, &lines.concat());
         }
         let margin = self.margin(region.construct, &indent);
-        let text = format!("{margin}{}", self.block(&lines, &indent));
-        self.edits.replace(place, text);
+        let text = format!("{margin}{text}");
+        self.edits
+            .replace(place, with_newlines(text, self.layout.newline));
     }
 
-    /// Gives the structs without a tag a name that the lines use: `typedef __typeof__(x) rex_untagged_1;`.
-    fn names_of_untagged(&self, region: &Region, lines: &mut [String]) -> Vec<String> {
+    /// Gives the structs without a tag a name that the text uses: `typedef __typeof__(x) rex_untagged_1;`.
+    fn names_of_untagged(&self, region: &Region, text: &mut String) -> Vec<String> {
         let types = &self.program.types;
         let mut names = Vec::new();
         for capture in &region.captures {
@@ -107,13 +115,11 @@ impl Host<'_> {
                 continue;
             };
             let record = &types.records[record];
-            let is_used = lines.iter().any(|line| line.contains(&*record.name));
+            let is_used = text.contains(&*record.name);
             let name = format!("typedef __typeof__({object}) {};", record.name);
             if record.is_untagged && is_used && !names.contains(&name) {
-                for line in lines.iter_mut() {
-                    for keyword in ["struct", "union"] {
-                        *line = line.replace(&format!("{keyword} {}", record.name), &record.name);
-                    }
+                for keyword in ["struct", "union"] {
+                    *text = text.replace(&format!("{keyword} {}", record.name), &record.name);
                 }
                 names.push(name);
             }
@@ -121,26 +127,59 @@ impl Host<'_> {
         names
     }
 
-    pub(super) fn device(&self, device: Option<TextRange>) -> String {
-        match device {
-            Some(device) => self.renamed_text(device),
-            None => "REX_DEVICE_DEFAULT".to_string(),
+    /// Words in which every operand of the geometry that has effects is a variable, computed here.
+    fn words_computed_once(
+        &self,
+        launch: &Launch,
+        place: TextRange,
+        n_before: usize,
+        code: &mut Code,
+    ) -> At<'_, '_> {
+        let mut words = self.words(place);
+        let mut ranges = Vec::new();
+        for value in [&launch.trips, &launch.teams, &launch.threads]
+            .into_iter()
+            .flatten()
+        {
+            value.sources(&mut ranges);
         }
+        for range in ranges {
+            let known = words.known.iter().any(|(known, _)| *known == range);
+            if !known && has_effects(self.program, range) {
+                let name = format!("rex_value_{}", n_before + words.known.len());
+                code.line(format!(
+                    "const int64_t {name} = (int64_t)({});",
+                    self.renamed_text(range)
+                ));
+                words.known.push((range, name));
+            }
+        }
+        words
     }
 
-    pub(super) fn has_clause(
-        &self,
-        construct: rex_ir::region::ConstructId,
-        name: ClauseName,
-    ) -> bool {
-        self.program.constructs[construct]
-            .directives
+    /// The variables that a region has the values of.
+    fn values_of(&self, region: &Region) -> Vec<String> {
+        region
+            .captures
             .iter()
-            .any(|idx| self.program.unit.directives[*idx].clause(name).is_some())
+            .filter(|capture| {
+                matches!(
+                    capture.transport,
+                    Transport::Literal
+                        | Transport::Copy
+                        | Transport::Pointee
+                        | Transport::DevicePointer
+                )
+            })
+            .filter_map(|capture| match capture.object {
+                CapturedObject::Variable(symbol) => Some(self.program.name(symbol).to_string()),
+                CapturedObject::This => None,
+            })
+            .collect()
     }
 
     /// The directives of a construct without `#pragma omp`, for a comment.
-    pub(super) fn directive_words(&self, construct: rex_ir::region::ConstructId) -> String {
+    pub(super) fn directive_words(&self, construct: ConstructId) -> String {
         let words: Vec<String> = self.program.constructs[construct]
             .directives
             .iter()

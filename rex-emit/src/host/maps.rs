@@ -1,29 +1,32 @@
-//! Map arrays in C.
+//! Map arrays in C: five braced arrays, or a list that is filled at run time.
 
 use rex_ir::expr::Expr;
-use rex_ir::map::{MapArrays, MapEntry, MapOwner, Temporary, TemporaryValue};
+use rex_ir::map::{MapArrays, MapEntry, MapLoop, MapOwner, Temporary, TemporaryValue};
 use rex_syntax::TextRange;
 
 use super::Host;
 use crate::common::expr;
 use crate::common::text::escaped;
 
-/// Names of the arrays of a construct.
-pub(super) struct ArrayNames;
-
-impl ArrayNames {
-    pub(super) const BASES: &'static str = "rex_bases";
-    pub(super) const BEGINS: &'static str = "rex_begins";
-    pub(super) const SIZES: &'static str = "rex_sizes";
-    pub(super) const TYPES: &'static str = "rex_types";
-    pub(super) const NAMES: &'static str = "rex_names";
-}
-
 /// Longest line of an array's initializer before it is broken into several.
 const LINE_WIDTH: usize = 100;
 
-impl Host<'_> {
-    pub(super) fn arrays_of(&self, owner: MapOwner) -> Option<&MapArrays> {
+/// The code around the calls of a construct.
+pub(super) struct MapCode {
+    /// Statements before the first call.
+    pub(super) setup: Vec<String>,
+    /// What every call passes: the count and the five arrays.
+    pub(super) arguments: String,
+    /// Variables that must live until the last call.
+    pub(super) variables: Vec<String>,
+    /// Statements after the last call.
+    pub(super) cleanup: Vec<String>,
+    /// The elements of the base array that receive device addresses, by entry.
+    pub(super) device_addresses: Vec<(usize, String)>,
+}
+
+impl<'p> Host<'p> {
+    pub(super) fn arrays_of(&self, owner: MapOwner) -> Option<&'p MapArrays> {
         self.program
             .map_arrays
             .iter()
@@ -31,112 +34,223 @@ impl Host<'_> {
             .find(|arrays| arrays.owner == owner)
     }
 
-    /// Declarations of the values that the arrays use.
-    pub(super) fn temporaries(&self, arrays: &MapArrays, place: TextRange) -> Vec<String> {
-        arrays
-            .temporaries
+    /// The code for the arrays of a construct.
+    pub(super) fn map_code(&self, arrays: &MapArrays, place: TextRange) -> MapCode {
+        let mut setup = Vec::new();
+        for temporary in &arrays.temporaries {
+            setup.push(self.temporary(arrays, temporary, place));
+        }
+        if arrays.is_dynamic() {
+            return self.filled(arrays, setup, place);
+        }
+        let device_addresses = arrays
+            .entries
             .iter()
-            .map(|temporary| self.temporary(temporary, place))
-            .collect()
+            .enumerate()
+            .filter(|(_, entry)| entry.device_address_of.is_some())
+            .map(|(idx, _)| (idx, format!("rex_bases[{idx}]")))
+            .collect();
+        let count = arrays.entries.len();
+        if count == 0 {
+            return MapCode {
+                setup,
+                arguments: "0, NULL, NULL, NULL, NULL, NULL".into(),
+                variables: Vec::new(),
+                cleanup: Vec::new(),
+                device_addresses,
+            };
+        }
+        setup.extend(self.braced(&arrays.entries, place));
+        let names = [
+            "rex_bases",
+            "rex_begins",
+            "rex_sizes",
+            "rex_types",
+            "rex_names",
+        ];
+        MapCode {
+            setup,
+            arguments: format!("{count}, {}", names.join(", ")),
+            variables: names.map(String::from).to_vec(),
+            cleanup: Vec::new(),
+            device_addresses,
+        }
     }
 
-    fn temporary(&self, temporary: &Temporary, place: TextRange) -> String {
+    fn temporary(&self, arrays: &MapArrays, temporary: &Temporary, place: TextRange) -> String {
         let name = &temporary.name;
-        let print = |expr: &Expr| expr::print(self.program, &self.words(place), expr);
+        let operand = |value: &Expr| expr::print_operand(self.program, &self.words(place), value);
         match &temporary.value {
             TemporaryValue::Literal(object) => {
-                let object = expr::print_operand(self.program, &self.words(place), object);
+                let object = operand(object);
                 format!("void *{name} = rex_literal(&{object}, sizeof({object}));")
             }
             TemporaryValue::Int64(value) => {
-                let value = expr::print_operand(self.program, &self.words(place), value);
-                format!("const int64_t {name} = (int64_t){value};")
+                format!("const int64_t {name} = (int64_t){};", operand(value))
             }
-            TemporaryValue::LowestAddress(addresses) => {
-                let addresses: Vec<String> = addresses
-                    .iter()
-                    .map(|address| format!("(char *)({})", print(address)))
-                    .collect();
-                let folded = addresses
-                    .into_iter()
-                    .reduce(|low, next| format!("rex_lower({low}, {next})"));
-                format!(
-                    "char *{name} = {};",
-                    folded.unwrap_or_else(|| "0".to_string())
-                )
-            }
-            TemporaryValue::HighestEnd(pieces) => {
-                let ends: Vec<String> = pieces
-                    .chunks(2)
-                    .filter_map(|piece| match piece {
-                        [begin, size] => Some(format!(
-                            "(char *)({}) + {}",
-                            print(begin),
-                            expr::print_operand(self.program, &self.words(place), size)
-                        )),
-                        _ => None,
-                    })
-                    .collect();
-                let folded = ends
-                    .into_iter()
-                    .reduce(|high, next| format!("rex_higher({high}, {next})"));
-                format!(
-                    "char *{name} = {};",
-                    folded.unwrap_or_else(|| "0".to_string())
-                )
+            TemporaryValue::Span(pieces) => {
+                let mut lines = vec![format!("struct rex_span {name} = REX_NO_SPAN;")];
+                let mut open: Vec<usize> = Vec::new();
+                for piece in pieces {
+                    self.enter_loops(arrays, &mut open, &piece.loops, place, &mut lines);
+                    let pad = self.unit_indent().repeat(open.len());
+                    lines.push(format!(
+                        "{pad}rex_span_add(&{name}, (void *){}, {});",
+                        operand(&piece.begin),
+                        self.size(&piece.size, place)
+                    ));
+                }
+                self.enter_loops(arrays, &mut open, &[], place, &mut lines);
+                lines.join("\n")
             }
         }
     }
 
     /// Declarations of the five arrays.
-    pub(super) fn arrays(&self, entries: &[MapEntry], place: TextRange) -> Vec<String> {
-        let words = self.words(place);
-        let address = |expr: &Expr| {
-            let text = expr::print_operand(self.program, &words, expr);
-            let plain =
-                matches!(expr, Expr::Name(name) if name.ends_with(rex_ir::namer::ARGUMENT_SUFFIX));
-            if plain {
-                text
-            } else {
-                format!("(void *){text}")
-            }
+    fn braced(&self, entries: &[MapEntry], place: TextRange) -> Vec<String> {
+        let column = |declaration: &str, value: &dyn Fn(&MapEntry) -> String| {
+            let values: Vec<String> = entries.iter().map(value).collect();
+            initializer(declaration, &values)
         };
-        let size = |expr: &Expr| match expr {
+        vec![
+            column("void *rex_bases[]", &|entry| {
+                self.address(&entry.base, place)
+            }),
+            column("void *rex_begins[]", &|entry| {
+                self.address(&entry.begin, place)
+            }),
+            column("int64_t rex_sizes[]", &|entry| {
+                self.size(&entry.size, place)
+            }),
+            column("int64_t rex_types[]", &|entry| {
+                format!("{:#x}", entry.type_bits())
+            }),
+            column("void *rex_names[]", &|entry| self.entry_name(entry)),
+        ]
+    }
+
+    /// Statements that fill a list, entry by entry.
+    fn filled(&self, arrays: &MapArrays, mut setup: Vec<String>, place: TextRange) -> MapCode {
+        let mut device_addresses = Vec::new();
+        setup.push("struct rex_maps rex_maps = REX_NO_MAPS;".into());
+        let mut open: Vec<usize> = Vec::new();
+        for (idx, entry) in arrays.entries.iter().enumerate() {
+            self.enter_loops(arrays, &mut open, &entry.loops, place, &mut setup);
+            let pad = self.unit_indent().repeat(open.len());
+            if entry.device_address_of.is_some() {
+                let at = format!("rex_at_{idx}");
+                setup.push(format!("const int32_t {at} = rex_maps.count;"));
+                device_addresses.push((idx, format!("rex_maps.bases[{at}]")));
+            }
+            let is_parent = arrays
+                .entries
+                .iter()
+                .any(|other| other.member_of == Some(idx));
+            let result = if is_parent {
+                format!("const int64_t rex_member_of_{idx} = ")
+            } else {
+                String::new()
+            };
+            let member = entry
+                .member_of
+                .map_or(String::new(), |parent| format!(" | rex_member_of_{parent}"));
+            setup.push(format!(
+                "{pad}{result}rex_map(&rex_maps, {}, {}, {}, {:#x}{member}, {});",
+                self.address(&entry.base, place),
+                self.address(&entry.begin, place),
+                self.size(&entry.size, place),
+                entry.flags.bits(),
+                self.entry_name(entry)
+            ));
+        }
+        self.enter_loops(arrays, &mut open, &[], place, &mut setup);
+        let fields = ["count", "bases", "begins", "sizes", "types", "names"];
+        MapCode {
+            setup,
+            arguments: fields.map(|field| format!("rex_maps.{field}")).join(", "),
+            variables: vec!["rex_maps".into()],
+            cleanup: vec!["rex_maps_free(&rex_maps);".into()],
+            device_addresses,
+        }
+    }
+
+    /// Leaves and enters loops until exactly those of `wanted` are open.
+    fn enter_loops(
+        &self,
+        arrays: &MapArrays,
+        open: &mut Vec<usize>,
+        wanted: &[usize],
+        place: TextRange,
+        lines: &mut Vec<String>,
+    ) {
+        let step = self.unit_indent();
+        let common = open.iter().zip(wanted).take_while(|(a, b)| a == b).count();
+        while open.len() > common {
+            open.pop();
+            lines.push(format!("{}}}", step.repeat(open.len())));
+        }
+        for id in &wanted[common..] {
+            lines.push(format!(
+                "{}{}",
+                step.repeat(open.len()),
+                self.loop_head(&arrays.loops[*id], place)
+            ));
+            open.push(*id);
+        }
+    }
+
+    fn loop_head(&self, map_loop: &MapLoop, place: TextRange) -> String {
+        match map_loop {
+            MapLoop::Count { name, count } => {
+                let count = self.size(count, place);
+                format!("for (int64_t {name} = 0; {name} < {count}; {name}++) {{")
+            }
+            MapLoop::Iterator(iterator) => {
+                let name = &iterator.name;
+                let begin = self.renamed_text(iterator.begin);
+                let end = self.renamed_text(iterator.end);
+                let head = format!("for ({} {name} = {begin};", iterator.ty);
+                match iterator.step.map(|step| self.renamed_text(step)) {
+                    None => format!("{head} {name} < ({end}); {name}++) {{"),
+                    Some(step) => format!(
+                        "{head} ({step}) > 0 ? {name} < ({end}) : {name} > ({end}); {name} += ({step})) {{"
+                    ),
+                }
+            }
+        }
+    }
+
+    fn address(&self, value: &Expr, place: TextRange) -> String {
+        let text = expr::print_operand(self.program, &self.words(place), value);
+        let plain =
+            matches!(value, Expr::Name(name) if name.ends_with(rex_ir::namer::ARGUMENT_SUFFIX));
+        if plain {
+            text
+        } else {
+            format!("(void *){text}")
+        }
+    }
+
+    fn size(&self, value: &Expr, place: TextRange) -> String {
+        match value {
             Expr::Int(value) => value.to_string(),
             other => format!(
                 "(int64_t){}",
-                in_parentheses(expr::print(self.program, &words, other))
+                in_parentheses(expr::print(self.program, &self.words(place), other))
             ),
-        };
-        let column = |values: Vec<String>, declaration: &str| initializer(declaration, &values);
-        vec![
-            column(
-                entries.iter().map(|entry| address(&entry.base)).collect(),
-                "void *rex_bases[]",
-            ),
-            column(
-                entries.iter().map(|entry| address(&entry.begin)).collect(),
-                "void *rex_begins[]",
-            ),
-            column(
-                entries.iter().map(|entry| size(&entry.size)).collect(),
-                "int64_t rex_sizes[]",
-            ),
-            column(
-                entries
-                    .iter()
-                    .map(|entry| format!("{:#x}", entry.type_bits()))
-                    .collect(),
-                "int64_t rex_types[]",
-            ),
-            column(
-                entries
-                    .iter()
-                    .map(|entry| format!("REX_NAME(\"{}\")", escaped(&entry.name)))
-                    .collect(),
-                "void *rex_names[]",
-            ),
-        ]
+        }
+    }
+
+    /// The user's words and where they stand.
+    fn entry_name(&self, entry: &MapEntry) -> String {
+        let words = escaped(&entry.name);
+        match entry.at {
+            Some(at) => {
+                let (line, column) = self.program.written_position(at);
+                format!("REX_ITEM(\"{words}\", {line}, {column})")
+            }
+            None => format!("REX_NAME(\"{words}\")"),
+        }
     }
 }
 

@@ -2,11 +2,14 @@
 //!
 //! Every construct is replaced or bracketed in place; everything else keeps its bytes. Inserted text follows the file's indentation and line endings.
 
+mod code;
 mod data;
 mod entries;
 mod fallback;
 mod launch;
 mod maps;
+mod renames;
+mod task;
 
 use rex_ir::program::Program;
 use rex_ir::region::{CapturedObject, ConstructId};
@@ -59,15 +62,24 @@ struct Host<'p> {
     renames: Vec<Rename>,
 }
 
+/// The device of a construct without a `device` clause.
+const DEFAULT_DEVICE: &str = "REX_DEVICE_DEFAULT";
+
 /// Prints names as they are called at one place.
 struct At<'h, 'p> {
     host: &'h Host<'p>,
     place: TextRange,
+    /// Operands that variables hold.
+    known: Vec<(TextRange, String)>,
 }
 
 impl Words for At<'_, '_> {
     fn source(&self, range: TextRange) -> String {
-        self.host.renamed_text(range)
+        let known = self.known.iter().find(|(known, _)| *known == range);
+        match known {
+            Some((_, name)) => name.clone(),
+            None => self.host.renamed_text(range),
+        }
     }
 
     fn name(&self, name: &str) -> String {
@@ -82,7 +94,11 @@ impl Words for At<'_, '_> {
 
 impl<'p> Host<'p> {
     fn words(&self, place: TextRange) -> At<'_, 'p> {
-        At { host: self, place }
+        At {
+            host: self,
+            place,
+            known: Vec::new(),
+        }
     }
 
     /// Blanks before a construct: those of its statement where the pragma stands at the margin.
@@ -90,9 +106,10 @@ impl<'p> Host<'p> {
         let source = self.program.source();
         let construct = &self.program.constructs[construct];
         let pragma = indent_at(source, construct.range.start());
-        let statement = construct
-            .statement
-            .map_or("", |statement| indent_at(source, statement.start()));
+        let statement = match construct.statement {
+            Some(statement) => indent_at(source, statement.start()),
+            None => indent_around(source, construct.range),
+        };
         if pragma.is_empty() {
             statement.to_string()
         } else {
@@ -115,12 +132,6 @@ impl<'p> Host<'p> {
         } else {
             String::new()
         }
-    }
-
-    /// Joins lines with the file's line ending.
-    fn block(&self, lines: &[String], indent: &str) -> String {
-        let text = lines.join(&format!("\n{indent}"));
-        with_newlines(text, self.layout.newline)
     }
 
     fn remove_declarative_directives(&mut self) {
@@ -270,4 +281,21 @@ impl<'p> Host<'p> {
             self.edits.replace(at, becomes);
         }
     }
+}
+
+/// The indentation of the code before a place: of the line above, or below if a block opens above.
+fn indent_around(source: &str, range: TextRange) -> &str {
+    let is_code = |line: &&str| !line.trim().is_empty() && !line.starts_with('#');
+    let blanks = |line: &'_ str| line.len() - line.trim_start().len();
+    let before = source[..usize::from(range.start())].lines().rev().find(is_code);
+    let after = source[usize::from(range.end())..].lines().find(is_code);
+    let lines = match before {
+        Some(line) if line.trim_end().ends_with(['{', ':']) => [after, before],
+        _ => [before, after],
+    };
+    lines
+        .into_iter()
+        .flatten()
+        .next()
+        .map_or("", |line| &line[..blanks(line)])
 }

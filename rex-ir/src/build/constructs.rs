@@ -16,7 +16,7 @@ use crate::region::{Construct, ConstructId, DataSharing, ReductionOperation, Sha
 use crate::symbol::{SymbolId, SymbolKind};
 
 impl<'u> Builder<'u> {
-    /// `declare target`, `declare reduction`.
+    /// `declare target`, `declare mapper`, `declare reduction`.
     pub(super) fn read_declarative_directives(&mut self) {
         let unit = self.unit;
         let mut open: Vec<TextRange> = Vec::new();
@@ -52,6 +52,7 @@ impl<'u> Builder<'u> {
                         ));
                     }
                 }
+                Some(Leaf::DeclareMapper) => self.read_mapper(directive),
                 Some(Leaf::DeclareReduction) => {
                     if let Some(argument) = directive.argument {
                         let initializer = directive.clause(ClauseName::Initializer);
@@ -434,7 +435,7 @@ pub(super) fn split_top_level(text: &str, separator: char) -> Vec<(usize, usize)
     parts
 }
 
-fn sub_range(whole: TextRange, start: usize, end: usize) -> TextRange {
+pub(super) fn sub_range(whole: TextRange, start: usize, end: usize) -> TextRange {
     let at =
         |offset: usize| whole.start() + rex_syntax::TextSize::try_from(offset).unwrap_or_default();
     TextRange::new(at(start), at(end).min(whole.end()))

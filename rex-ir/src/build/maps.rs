@@ -6,7 +6,7 @@ use rex_syntax::omp::clause::{Clause, ClauseName, Locator, Path, Step};
 use smol_str::SmolStr;
 
 use super::Builder;
-use crate::map::{MapItem, MapKind, MapModifiers, PathStep, StepKind};
+use crate::map::{MapItem, MapKind, MapModifiers, MapperName, PathStep, StepKind};
 use crate::region::CapturedObject;
 use crate::symbol::SymbolKind;
 use crate::ty::{TypeId, TypeKind};
@@ -34,6 +34,7 @@ impl<'u> Builder<'u> {
     fn read_map_clause(&mut self, clause: &Clause, mut kind: MapKind, items: &mut Vec<MapItem>) {
         let mut modifiers = MapModifiers::empty();
         let mut mapper = None;
+        let mut iterators = Vec::new();
         for modifier in clause.modifiers() {
             let word = self.text(modifier.word).to_ascii_lowercase();
             match word.as_str() {
@@ -48,9 +49,17 @@ impl<'u> Builder<'u> {
                 "present" => modifiers |= MapModifiers::PRESENT,
                 "ompx_hold" => modifiers |= MapModifiers::HOLD,
                 "mapper" => {
-                    mapper = modifier
-                        .argument
-                        .map(|argument| SmolStr::from(self.text(argument).trim()));
+                    let name = modifier.argument.map_or("", |argument| self.text(argument)).trim();
+                    mapper = Some(MapperName {
+                        name: Some(SmolStr::from(name)).filter(|name| name != "default"),
+                        at: modifier.range,
+                    });
+                }
+                "iterator" => {
+                    let Some(read) = modifier.argument.and_then(|argument| self.read_iterators(argument)) else {
+                        return;
+                    };
+                    iterators.extend(read);
                 }
                 _ => {
                     let text = self.text(modifier.range).to_string();
@@ -87,6 +96,7 @@ impl<'u> Builder<'u> {
                     kind,
                     modifiers,
                     mapper: mapper.clone(),
+                    iterators: iterators.clone(),
                     root,
                     root_ty,
                     steps,

@@ -11,6 +11,7 @@ mod foreign;
 mod implicit;
 mod items;
 mod loops;
+mod mappers;
 mod maps;
 mod scopes;
 mod types;
@@ -28,6 +29,7 @@ use smol_str::SmolStr;
 
 use crate::item::{DeviceStorage, Function, Item};
 use crate::lifecycle::Lifecycle;
+use crate::map::Mapper;
 use crate::program::{DeclaredReduction, DeviceCode, Program};
 use crate::region::{Construct, DataConstruct, LoopNest, Region};
 use crate::symbol::{ScopeId, ScopeTree, Symbol, SymbolId};
@@ -54,6 +56,7 @@ pub fn build(sources: SourceMap, unit: Unit) -> (Program, Diagnostics) {
         data_constructs: built.data_constructs,
         declare_target: built.declare_target,
         declared_reductions: built.declared_reductions,
+        mappers: built.mappers,
         method_declarations: built.method_declarations,
         external_device_functions: built.external_device_functions,
         kernels: Arena::new(),
@@ -81,6 +84,7 @@ struct Builder<'u> {
     data_constructs: Arena<DataConstruct>,
     declare_target: indexmap::IndexMap<SymbolId, DeviceStorage>,
     declared_reductions: Vec<DeclaredReduction>,
+    mappers: Vec<Mapper>,
     method_declarations: Vec<TextRange>,
     external_device_functions: Vec<SmolStr>,
     diagnostics: Diagnostics,
@@ -114,6 +118,7 @@ struct Built {
     data_constructs: Arena<DataConstruct>,
     declare_target: indexmap::IndexMap<SymbolId, DeviceStorage>,
     declared_reductions: Vec<DeclaredReduction>,
+    mappers: Vec<Mapper>,
     method_declarations: Vec<TextRange>,
     external_device_functions: Vec<SmolStr>,
     diagnostics: Diagnostics,
@@ -136,6 +141,7 @@ impl<'u> Builder<'u> {
             data_constructs: Arena::new(),
             declare_target: indexmap::IndexMap::new(),
             declared_reductions: Vec::new(),
+            mappers: Vec::new(),
             method_declarations: Vec::new(),
             external_device_functions: Vec::new(),
             diagnostics: Diagnostics::new(),
@@ -174,6 +180,7 @@ impl<'u> Builder<'u> {
             data_constructs: self.data_constructs,
             declare_target: self.declare_target,
             declared_reductions: self.declared_reductions,
+            mappers: self.mappers,
             method_declarations: self.method_declarations,
             external_device_functions: self.external_device_functions,
             diagnostics: self.diagnostics,

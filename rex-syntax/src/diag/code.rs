@@ -61,6 +61,9 @@ codes! {
     MapListItem "REX0204" "map-list-item" Error;
     ReductionOperand "REX0205" "reduction-operand" Error;
     UndeterminedVariable "REX0206" "undetermined-variable" Error;
+    UnknownMapper "REX0207" "unknown-mapper" Error;
+    DuplicateMapper "REX0208" "duplicate-mapper" Error;
+    MapperCycle "REX0209" "mapper-cycle" Error;
     NotCanonicalLoop "REX0301" "not-canonical-loop" Error;
     CallWithoutDefinition "REX0302" "call-without-definition" Error;
     HostOnlyObject "REX0303" "host-only-object" Error;

@@ -1,0 +1,43 @@
+//! Variables that mean something else inside a construct.
+
+use rex_ir::map::MapKind;
+use rex_ir::region::{CapturedObject, DataConstructKind};
+use rex_ir::ty::TypeKind;
+
+use super::{Host, Rename};
+
+impl Host<'_> {
+    /// Scalars and structs cannot be rebound in C: their uses inside become `(*name__device)`.
+    pub(super) fn collect_renames(&mut self) {
+        let mut renames = Vec::new();
+        for (_, data) in self.program.data_constructs.iter() {
+            if data.kind != DataConstructKind::Data {
+                continue;
+            }
+            let Some(statement) = self.program.constructs[data.construct].statement else {
+                continue;
+            };
+            for item in &data.maps {
+                let CapturedObject::Variable(symbol) = item.root else {
+                    continue;
+                };
+                let types = &self.program.types;
+                let ty = types.object_type(self.program.symbols[symbol].ty);
+                let is_object = !matches!(
+                    types.get(ty).kind,
+                    TypeKind::Pointer(_) | TypeKind::Array { .. }
+                );
+                if matches!(item.kind, MapKind::UseDevicePtr | MapKind::UseDeviceAddr) && is_object
+                {
+                    let name = self.program.name(symbol).to_string();
+                    renames.push(Rename {
+                        inside: statement,
+                        becomes: format!("(*{name}__device)"),
+                        name,
+                    });
+                }
+            }
+        }
+        self.renames = renames;
+    }
+}

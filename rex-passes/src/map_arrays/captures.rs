@@ -1,0 +1,147 @@
+//! Entries of captured variables: the parameters of a kernel.
+
+use rex_ir::abi::MapFlags;
+use rex_ir::expr::Expr;
+use rex_ir::map::{MapEntry, MapItem, MapKind, MapModifiers, Temporary, TemporaryValue};
+use rex_ir::namer;
+use rex_ir::region::{Capture, CapturedObject, DefaultmapBehavior, DefaultmapCategory, Transport};
+use rex_ir::ty::Category;
+use smol_str::SmolStr;
+
+use super::pieces::{Piece, Step, StepValue};
+use super::{Builder, entry};
+
+impl Builder<'_> {
+    /// The entries of one captured variable; exactly one is a parameter, or none for a private variable.
+    pub(super) fn capture(
+        &mut self,
+        capture: &Capture,
+        maps: &[MapItem],
+        defaultmaps: &[(DefaultmapCategory, DefaultmapBehavior)],
+    ) {
+        let implicit = if capture.is_implicit {
+            MapFlags::IMPLICIT
+        } else {
+            MapFlags::empty()
+        };
+        let name = self.object_name(capture.object);
+        let object = self.object(capture.object);
+        let address = self.storage_address(object.clone(), capture.ty);
+        let literal = MapFlags::TARGET_PARAM | MapFlags::LITERAL;
+        match &capture.transport {
+            Transport::Private => {}
+            Transport::Literal => self.literal(&name, object, literal | implicit, capture),
+            Transport::DevicePointer => self.literal(&name, object, literal, capture),
+            Transport::Copy => {
+                let flags = MapFlags::TARGET_PARAM | MapFlags::TO | MapFlags::PRIVATE | implicit;
+                self.parameter(address, object.size_of(), flags, name, capture);
+            }
+            Transport::DeviceAddress => {
+                self.parameter(address, Expr::Int(0), literal, name, capture);
+            }
+            Transport::Storage | Transport::Pointee => {
+                let mine: Vec<&MapItem> = maps
+                    .iter()
+                    .filter(|item| item.root == capture.object)
+                    .collect();
+                if mine.is_empty() {
+                    self.implicit(capture, name, object, defaultmaps);
+                } else {
+                    self.items(&mine, MapFlags::TARGET_PARAM);
+                }
+            }
+        }
+    }
+
+    fn literal(&mut self, name: &SmolStr, object: Expr, flags: MapFlags, capture: &Capture) {
+        let slot = namer::argument(name);
+        self.arrays.temporaries.push(Temporary {
+            name: slot.clone(),
+            value: TemporaryValue::Literal(object.clone()),
+        });
+        self.parameter(
+            Expr::Name(slot),
+            object.size_of(),
+            flags,
+            name.clone(),
+            capture,
+        );
+    }
+
+    fn parameter(
+        &mut self,
+        address: Expr,
+        size: Expr,
+        flags: MapFlags,
+        name: SmolStr,
+        capture: &Capture,
+    ) {
+        self.push(MapEntry {
+            at: Some(capture.at),
+            ..entry(address.clone(), address, size, flags, name)
+        });
+    }
+
+    /// A variable that no clause maps.
+    fn implicit(
+        &mut self,
+        capture: &Capture,
+        name: SmolStr,
+        object: Expr,
+        defaultmaps: &[(DefaultmapCategory, DefaultmapBehavior)],
+    ) {
+        if capture.transport == Transport::Pointee && capture.object != CapturedObject::This {
+            // A pointer is a zero-length section.
+            let flags = MapFlags::TARGET_PARAM | MapFlags::IMPLICIT;
+            self.parameter(object, Expr::Int(0), flags, name, capture);
+            return;
+        }
+        let (kind, modifiers) = match self.behavior(capture, defaultmaps) {
+            DefaultmapBehavior::Alloc => (MapKind::Alloc, MapModifiers::empty()),
+            DefaultmapBehavior::To => (MapKind::To, MapModifiers::empty()),
+            DefaultmapBehavior::From => (MapKind::From, MapModifiers::empty()),
+            DefaultmapBehavior::Present => (MapKind::Alloc, MapModifiers::PRESENT),
+            DefaultmapBehavior::Tofrom
+            | DefaultmapBehavior::Default
+            | DefaultmapBehavior::Firstprivate
+            | DefaultmapBehavior::Private
+            | DefaultmapBehavior::None => (MapKind::Tofrom, MapModifiers::empty()),
+        };
+        // The object of a member function is an aggregate behind a pointer.
+        let steps = match self.program.types.element(capture.ty) {
+            Some(class) if capture.object == CapturedObject::This => vec![Step {
+                kind: StepValue::Deref,
+                ty: class,
+                follows_pointer: true,
+            }],
+            _ => Vec::new(),
+        };
+        let pieces = self.implicit_pieces(Piece {
+            root: capture.object,
+            root_ty: capture.ty,
+            steps,
+            kind,
+            modifiers,
+            is_implicit: true,
+            is_span: false,
+            loops: Vec::new(),
+            name,
+            at: capture.at,
+        });
+        self.blocks(&pieces, MapFlags::TARGET_PARAM);
+    }
+
+    fn behavior(
+        &self,
+        capture: &Capture,
+        defaultmaps: &[(DefaultmapCategory, DefaultmapBehavior)],
+    ) -> DefaultmapBehavior {
+        let category = match self.program.types.category(capture.ty) {
+            _ if capture.object == CapturedObject::This => DefaultmapCategory::Aggregate,
+            Category::Aggregate => DefaultmapCategory::Aggregate,
+            Category::Pointer => DefaultmapCategory::Pointer,
+            _ => DefaultmapCategory::Scalar,
+        };
+        rex_ir::build::defaultmap_behavior(defaultmaps, category)
+    }
+}

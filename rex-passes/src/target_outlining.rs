@@ -265,6 +265,13 @@ impl Assembly<'_, '_> {
             TypeKind::Reference(to) => to,
             _ => capture.ty,
         };
+        let spelled = types.spell(types.innermost_element(ty));
+        if spelled.contains('{') {
+            return self.refuse(capture, "its type has no name that the kernel could use; give the struct a tag");
+        }
+        if spelled.split_whitespace().any(|word| word == "auto") {
+            return self.refuse(capture, "its type is `auto` and its initializer does not say which; write the type");
+        }
         if CUDA_VARIABLES.contains(&name.as_str()) {
             return self.refuse(
                 capture,

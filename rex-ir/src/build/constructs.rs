@@ -96,9 +96,11 @@ impl<'u> Builder<'u> {
     /// `name : type, type : combiner`
     fn read_declared_reduction(&mut self, argument: TextRange, initializer: Option<&Clause>) {
         let parts = split_top_level(self.text(argument), ':');
-        let [name, types, combiner] = parts.as_slice() else {
+        // The combiner may hold colons of its own (`a ? b : c`).
+        let [name, types, combiner, rest @ ..] = parts.as_slice() else {
             return;
         };
+        let combiner = &(combiner.0, rest.last().map_or(combiner.1, |part| part.1));
         let place = |(start, end): (usize, usize)| sub_range(argument, start, end);
         let types_text = self.text(place(*types));
         let mut read = Vec::new();

@@ -808,14 +808,14 @@ fn function_declarator(declarator: Node<'_>) -> Option<Node<'_>> {
         .find(|inner| inner.kind() == Kind::FunctionDeclarator)
 }
 
-/// The declaration statement a specifier is part of.
+/// The declaration statement a specifier is part of; the specifier alone where the statement declares variables too.
 fn enclosing_declaration(specifier: Node<'_>) -> Node<'_> {
     match specifier.parent() {
         Some(parent)
             if matches!(
                 parent.kind(),
                 Kind::Declaration | Kind::TypeDefinition | Kind::FieldDeclaration
-            ) =>
+            ) && (parent.kind() == Kind::TypeDefinition || parent.field(Field::Declarator).is_none()) =>
         {
             parent
         }

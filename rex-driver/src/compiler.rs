@@ -6,9 +6,10 @@ use rex_emit::{ArtifactSet, EmitError};
 use rex_ir::verify::{VerifyErrors, verify};
 use rex_passes::manager::{Checking, PassFailure};
 use rex_passes::{PassManager, registry};
-use rex_syntax::diag::{Diagnostic, Diagnostics, Severity};
+use rex_syntax::TextRange;
+use rex_syntax::diag::{Code, Diagnostic, Diagnostics, Severity};
 use rex_syntax::expansion::Expansion;
-use rex_syntax::source::{Language, SourceFile, SourceMap};
+use rex_syntax::source::{FileId, FileRange, Language, SourceFile, SourceMap};
 use rex_syntax::unit::read_unit;
 
 /// One translation unit, in memory.
@@ -139,6 +140,9 @@ impl Compiler {
         let mut sources = SourceMap::new();
         let file = sources.add(SourceFile::new(&*name, language, bytes));
         let expansion = expansion.map(|text| Arc::new(Expansion::parse(text, &name)));
+        if let Some(expansion) = &expansion {
+            report_header_regions(sources.file(file), file, expansion, &mut diagnostics);
+        }
         let unit = read_unit(&mut sources, file, expansion, &mut diagnostics);
         let (mut program, messages) = rex_ir::build::build(sources, unit);
         diagnostics.extend(messages);
@@ -161,5 +165,33 @@ impl Compiler {
             sources: program.sources,
             artifacts,
         })
+    }
+}
+
+/// Target constructs in headers of the project are not lowered: the host compiler would run them on the host without a word.
+fn report_header_regions(
+    source: &SourceFile,
+    file: FileId,
+    expansion: &Expansion,
+    diagnostics: &mut Diagnostics,
+) {
+    for (header, line) in expansion.target_regions_in_headers() {
+        let base = header.rsplit('/').next().unwrap_or(&header);
+        let include = rex_syntax::pragma::directives(source.text())
+            .into_iter()
+            .find(|directive| {
+                directive.name(source.text()) == "include"
+                    && source.slice(directive.range).contains(base)
+            });
+        let range = include.map_or(TextRange::empty(0.into()), |directive| directive.range);
+        let diagnostic = Diagnostic::new(
+            Code::UnsupportedStatement,
+            FileRange { file, range },
+            format!(
+                "the target construct at {header}:{line} is not lowered: it stands in a header"
+            ),
+        )
+        .with_help("move the function that holds it into a source file");
+        diagnostics.push(diagnostic);
     }
 }

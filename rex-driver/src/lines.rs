@@ -156,9 +156,13 @@ mod tests {
 
     #[test]
     fn an_unchanged_file_has_one_marker() {
-        check_marked("int x;\n", "int x;\n", expect![[r##"
+        check_marked(
+            "int x;\n",
+            "int x;\n",
+            expect![[r##"
             #line 1 "a.c"
             int x;
-        "##]]);
+        "##]],
+        );
     }
 }

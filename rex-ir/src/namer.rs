@@ -77,7 +77,11 @@ pub fn unnamed_namespace(file: &str) -> SmolStr {
 pub fn device_identifier(program: &Program, symbol: SymbolId) -> SmolStr {
     let found = &program.symbols[symbol];
     let is_static = found.declaration.is_some_and(|declaration| {
-        program.text(declaration).split_whitespace().take(4).any(|word| word == "static")
+        program
+            .text(declaration)
+            .split_whitespace()
+            .take(4)
+            .any(|word| word == "static")
     });
     if is_static {
         let file = program.sources.file(program.unit.file).name();
@@ -89,7 +93,10 @@ pub fn device_identifier(program: &Program, symbol: SymbolId) -> SmolStr {
 
 /// The parameter behind a pointer that the body unpacks.
 pub fn slot(pointer: &str) -> SmolStr {
-    format_smolstr!("{}__slot", pointer.strip_suffix(ARGUMENT_SUFFIX).unwrap_or(pointer))
+    format_smolstr!(
+        "{}__slot",
+        pointer.strip_suffix(ARGUMENT_SUFFIX).unwrap_or(pointer)
+    )
 }
 
 /// The tag of a struct that the user gave none.

@@ -2,10 +2,10 @@
 
 use indexmap::IndexMap;
 use la_arena::Arena;
+use rex_syntax::TextRange;
 use rex_syntax::macros::MacroDef;
 use rex_syntax::source::{FileRange, Language, SourceMap};
 use rex_syntax::unit::Unit;
-use rex_syntax::TextRange;
 use smol_str::SmolStr;
 
 use crate::entry::Entry;

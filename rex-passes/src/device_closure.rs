@@ -155,7 +155,10 @@ fn closure(cx: &mut PassCx<'_>) -> DeviceCode {
 
 fn take(program: &Program, id: FunctionId, function: &Function, closure: &mut Closure) {
     // A function that launches kernels is no device function, whatever names it.
-    let holds_region = program.regions.iter().any(|(_, region)| region.function == id);
+    let holds_region = program
+        .regions
+        .iter()
+        .any(|(_, region)| region.function == id);
     if holds_region {
         return;
     }

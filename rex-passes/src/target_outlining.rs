@@ -267,10 +267,22 @@ impl Assembly<'_, '_> {
         };
         let spelled = types.spell(types.innermost_element(ty));
         if spelled.contains('{') {
-            return self.refuse(capture, "its type has no name that the kernel could use; give the struct a tag");
+            return self.refuse(
+                capture,
+                "its type has no name that the kernel could use; give the struct a tag",
+            );
+        }
+        if spelled
+            .split_whitespace()
+            .any(|word| matches!(word, "complex" | "_Complex"))
+        {
+            return self.refuse(capture, "complex types of C have no counterpart in device code; use a struct of two numbers");
         }
         if spelled.split_whitespace().any(|word| word == "auto") {
-            return self.refuse(capture, "its type is `auto` and its initializer does not say which; write the type");
+            return self.refuse(
+                capture,
+                "its type is `auto` and its initializer does not say which; write the type",
+            );
         }
         if CUDA_VARIABLES.contains(&name.as_str()) {
             return self.refuse(

@@ -139,6 +139,22 @@ impl Expansion {
         (self.origin(segment.place, segment.file), line)
     }
 
+    /// Directives of target constructs in headers of the project: the header's name and the 1-based line.
+    pub fn target_regions_in_headers(&self) -> Vec<(SmolStr, u32)> {
+        let mut found = Vec::new();
+        for (at, _) in self.text.match_indices("#pragma omp ") {
+            let line = self.text[at..].lines().next().unwrap_or("");
+            let is_target = line.split_whitespace().nth(2) == Some("target");
+            let Ok(at) = TextSize::try_from(at) else {
+                continue;
+            };
+            if is_target && let (HeaderOrigin::User { file }, line) = self.place_of(at) {
+                found.push((file, line));
+            }
+        }
+        found
+    }
+
     pub(crate) fn defines(&self) -> &[DefineLine] {
         &self.defines
     }

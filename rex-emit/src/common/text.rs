@@ -37,9 +37,7 @@ fn common_prefix<'a>(a: &'a str, b: &'a str) -> &'a str {
 
 /// Text on one line, for comments: blanks squeezed, comment ends defused.
 pub(crate) fn one_line(text: &str) -> String {
-    joined(text)
-        .replace("/*", "/ *")
-        .replace("*/", "* /")
+    joined(text).replace("/*", "/ *").replace("*/", "* /")
 }
 
 /// Text on one line: continuations and line ends become blanks.

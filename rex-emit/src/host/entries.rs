@@ -11,11 +11,15 @@ impl Host<'_> {
     /// Header and kernel entries after the last top include; entries of variables at the end, where their names are known.
     pub(super) fn header(&mut self) {
         let written = self.program.sources.to_written(
-            self.program.at(rex_syntax::TextRange::empty(TextSize::from(0))),
+            self.program
+                .at(rex_syntax::TextRange::empty(TextSize::from(0))),
         );
         let file = self.program.sources.file(written.file).name();
         let mut lines = vec![
-            format!("#define REX_SOURCE_FILE \"{}\"", crate::common::text::escaped(file)),
+            format!(
+                "#define REX_SOURCE_FILE \"{}\"",
+                crate::common::text::escaped(file)
+            ),
             "#include \"rex_kmp.h\"".to_string(),
         ];
         let mut kernels = Vec::new();

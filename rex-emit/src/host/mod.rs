@@ -287,7 +287,10 @@ impl<'p> Host<'p> {
 fn indent_around(source: &str, range: TextRange) -> &str {
     let is_code = |line: &&str| !line.trim().is_empty() && !line.starts_with('#');
     let blanks = |line: &'_ str| line.len() - line.trim_start().len();
-    let before = source[..usize::from(range.start())].lines().rev().find(is_code);
+    let before = source[..usize::from(range.start())]
+        .lines()
+        .rev()
+        .find(is_code);
     let after = source[usize::from(range.end())..].lines().find(is_code);
     let lines = match before {
         Some(line) if line.trim_end().ends_with(['{', ':']) => [after, before],

@@ -14,8 +14,8 @@ use super::Builder;
 use super::implicit::ImplicitRules;
 use super::scopes::last_component;
 use crate::item::{DeviceStorage, FunctionId};
-use crate::namer;
 use crate::map::{MapItem, MapKind, MapModifiers, PathStep, StepKind};
+use crate::namer;
 use crate::region::{
     Call, Capture, CapturedObject, ConstructId, DataConstruct, DataConstructKind, Region,
     SharingAttribute, Transport,
@@ -380,7 +380,10 @@ impl<'u> Builder<'u> {
             if is_mapped || !statement.contains_range(at) {
                 continue;
             }
-            let is_static = self.types.field(class, &name).is_some_and(|field| field.is_static);
+            let is_static = self
+                .types
+                .field(class, &name)
+                .is_some_and(|field| field.is_static);
             match self.member_type(class, &name) {
                 Some(_) if is_static => {}
                 Some(ty) => {
@@ -600,11 +603,19 @@ impl<'u> Builder<'u> {
         if !is_member {
             return false;
         }
-        let class = self.this_type(at).and_then(|class| self.types.record(class));
+        let class = self
+            .this_type(at)
+            .and_then(|class| self.types.record(class));
         class.is_some_and(|class| self.has_object_method(class, name, at, 0))
     }
 
-    fn has_object_method(&mut self, class: RecordId, name: &str, at: TextRange, depth: u32) -> bool {
+    fn has_object_method(
+        &mut self,
+        class: RecordId,
+        name: &str,
+        at: TextRange,
+        depth: u32,
+    ) -> bool {
         if let Some(method) = self.types.records[class].method(name) {
             return !method.is_static;
         }
@@ -642,10 +653,7 @@ impl<'u> Builder<'u> {
         if depth > 64 {
             return;
         }
-        if depth == 0
-            && self.macro_at(name.text, name.at)
-                .is_some()
-        {
+        if depth == 0 && self.macro_at(name.text, name.at).is_some() {
             for inner in self.macro_names(name.text, name.at) {
                 let inner = Name {
                     text: &inner,
@@ -1141,7 +1149,8 @@ fn member_of_this(source: &str, this: TextRange) -> Option<TextRange> {
     let mut tokens = lex::significant_tokens(source, after);
     let arrow = tokens.next()?;
     let member = tokens.next()?;
-    (arrow.text(source) == "->" && member.kind == lex::TokenKind::Identifier).then_some(member.range)
+    (arrow.text(source) == "->" && member.kind == lex::TokenKind::Identifier)
+        .then_some(member.range)
 }
 
 /// The whole qualified name whose last component a node is.

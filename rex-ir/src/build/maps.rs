@@ -49,14 +49,20 @@ impl<'u> Builder<'u> {
                 "present" => modifiers |= MapModifiers::PRESENT,
                 "ompx_hold" => modifiers |= MapModifiers::HOLD,
                 "mapper" => {
-                    let name = modifier.argument.map_or("", |argument| self.text(argument)).trim();
+                    let name = modifier
+                        .argument
+                        .map_or("", |argument| self.text(argument))
+                        .trim();
                     mapper = Some(MapperName {
                         name: Some(SmolStr::from(name)).filter(|name| name != "default"),
                         at: modifier.range,
                     });
                 }
                 "iterator" => {
-                    let Some(read) = modifier.argument.and_then(|argument| self.read_iterators(argument)) else {
+                    let Some(read) = modifier
+                        .argument
+                        .and_then(|argument| self.read_iterators(argument))
+                    else {
                         return;
                     };
                     iterators.extend(read);

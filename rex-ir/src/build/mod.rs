@@ -19,9 +19,9 @@ mod types;
 pub use implicit::defaultmap_behavior;
 
 use la_arena::Arena;
-use rex_syntax::macros::MacroDef;
 use rex_syntax::TextRange;
 use rex_syntax::diag::{Code, Diagnostic, Diagnostics};
+use rex_syntax::macros::MacroDef;
 use rex_syntax::source::{FileRange, SourceMap};
 use rex_syntax::unit::Unit;
 use rustc_hash::{FxHashMap, FxHashSet};

@@ -815,7 +815,8 @@ fn enclosing_declaration(specifier: Node<'_>) -> Node<'_> {
             if matches!(
                 parent.kind(),
                 Kind::Declaration | Kind::TypeDefinition | Kind::FieldDeclaration
-            ) && (parent.kind() == Kind::TypeDefinition || parent.field(Field::Declarator).is_none()) =>
+            ) && (parent.kind() == Kind::TypeDefinition
+                || parent.field(Field::Declarator).is_none()) =>
         {
             parent
         }

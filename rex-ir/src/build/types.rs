@@ -782,7 +782,7 @@ fn arithmetic_meaning(text: &str) -> Meaning {
             .count()
     };
     let longs = count("long");
-    if count("_Complex") > 0 || count("__complex__") > 0 {
+    if count("_Complex") > 0 || count("__complex__") > 0 || count("complex") > 0 {
         return Meaning::WideArithmetic;
     }
     if count("double") > 0 {

@@ -82,6 +82,12 @@ impl Builder<'_> {
         });
     }
 
+    /// Whether the captured object, or the elements of the captured array, are `const`.
+    fn is_constant(&self, capture: &Capture) -> bool {
+        let types = &self.program.types;
+        types.get(types.innermost_element(capture.ty)).is_const
+    }
+
     /// A variable that no clause maps.
     fn implicit(
         &mut self,
@@ -101,6 +107,10 @@ impl Builder<'_> {
             DefaultmapBehavior::To => (MapKind::To, MapModifiers::empty()),
             DefaultmapBehavior::From => (MapKind::From, MapModifiers::empty()),
             DefaultmapBehavior::Present => (MapKind::Alloc, MapModifiers::PRESENT),
+            // A constant may stand in read-only memory: nothing comes back.
+            DefaultmapBehavior::Default if self.is_constant(capture) => {
+                (MapKind::To, MapModifiers::empty())
+            }
             DefaultmapBehavior::Tofrom
             | DefaultmapBehavior::Default
             | DefaultmapBehavior::Firstprivate

@@ -85,9 +85,6 @@ struct __tgt_offload_entry {
 /* Files that were compiled for different versions must not meet: a file that does not agree with
  * register_cubin.cpp has an undefined reference to this. */
 #define REX_HIDDEN __attribute__((visibility("hidden")))
-/* Adds an item to a list. The result, or'd into the type of a later item, makes that a member of this one. */
-REX_HIDDEN int64_t rex_map(struct rex_maps *maps, void *base, void *begin, int64_t bytes, int64_t type, void *name);
-REX_HIDDEN void rex_maps_free(struct rex_maps *maps);
 #define REX_ABI_SYMBOL REX_PASTE(rex_compiled_for_LLVM_ABI_, REX_LLVM_ABI)
 #define REX_PASTE(left, right) REX_PASTE_OF(left, right)
 #define REX_PASTE_OF(left, right) left##right
@@ -165,6 +162,9 @@ struct rex_maps {
   void **names;
 };
 #define REX_NO_MAPS { 0, 0, NULL, NULL, NULL, NULL, NULL }
+/* Adds an item to a list. The result, or'd into the type of a later item, makes that a member of this one. */
+REX_HIDDEN int64_t rex_map(struct rex_maps *maps, void *base, void *begin, int64_t bytes, int64_t type, void *name);
+REX_HIDDEN void rex_maps_free(struct rex_maps *maps);
 
 /* Iterations of a loop that covers `span` in steps of `step`. A hint for the default geometry, no more. */
 static inline uint64_t rex_trips(int64_t span, int64_t step) {

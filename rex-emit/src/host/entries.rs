@@ -16,11 +16,11 @@ impl Host<'_> {
         );
         let file = self.program.sources.file(written.file).name();
         let mut lines = vec![
+            "#include \"rex_kmp.h\"".to_string(),
             format!(
                 "#define REX_SOURCE_FILE \"{}\"",
                 crate::common::text::escaped(file)
             ),
-            "#include \"rex_kmp.h\"".to_string(),
         ];
         let mut kernels = Vec::new();
         let mut variables = Vec::new();

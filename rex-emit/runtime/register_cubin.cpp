@@ -112,6 +112,25 @@ struct HostEntries {
   size_t size() const { return static_cast<size_t>(end() - begin()); }
 };
 
+/// Entries of kernel templates; constructors of static objects fill it.
+rex_instance_entry *first_instance = nullptr;
+
+/// The device symbol of an instantiation. Its tag has the same name and arguments, so the compiler's name of
+/// the tag has everything but the return type and the parameters (Itanium C++ ABI, 5.1.5).
+std::string symbol_of(const rex_instance_entry &instance, bool on_host) {
+  const std::string kernel = instance.kernel, written = std::to_string(kernel.size()) + kernel;
+  std::string name = instance.type;
+  if (on_host) {
+    const std::string entry = kernel + "__host_entry";
+    const size_t at = name.find(written);
+    if (at != std::string::npos) name.replace(at, written.size(), std::to_string(entry.size()) + entry);
+    return "_Z" + name + "vmz"; // void (uint64_t, ...)
+  }
+  std::string parameters = REX_LLVM_ABI >= 18 ? "Pv" : "";
+  parameters.append(static_cast<size_t>(instance.parameters), 'm');
+  return "_Z" + name + "v" + (parameters.empty() ? "v" : parameters); // void (void *, uint64_t, ...)
+}
+
 // ---- Surroundings: environment, messages ----------------------------------------------------------------
 
 bool verbose() {
@@ -453,6 +472,8 @@ public:
   ~Registration();
 
   bool enabled() const { return registered_; }
+  /// Whether the table has every instantiation of a template that is known by now.
+  bool is_complete() const { return !registered_ || last_instance_ == first_instance; }
   Image::Kind kind() const { return image_.kind(); }
 
 private:
@@ -464,6 +485,7 @@ private:
   Image image_;
   std::unique_ptr<Table> table_{new Table};
   void *own_handle_ = nullptr;
+  const rex_instance_entry *last_instance_ = nullptr;
   bool registered_ = false;
 };
 
@@ -483,7 +505,9 @@ Kept &kept() {
 void Registration::fill_table(Problems &problems) {
   const std::string kernel_suffix = kind() == Image::Kind::host ? "__host_entry" : "";
   std::vector<__tgt_offload_entry> &entries = table_->entries;
-  entries.reserve(HostEntries().size() + 1); // an address of its own, also for an empty table
+  size_t instances_count = 0;
+  for (const rex_instance_entry *instance = first_instance; instance; instance = instance->next) ++instances_count;
+  entries.reserve(HostEntries().size() + instances_count + 1); // an address of its own, also for an empty table
   std::string missing;
   for (const __tgt_offload_entry &entry : HostEntries()) {
     table_->names.push_back(entry.name + (entry.size == 0 ? kernel_suffix : ""));
@@ -491,6 +515,14 @@ void Registration::fill_table(Problems &problems) {
     if (!image_.symbol(name)) missing += (missing.empty() ? "" : ", ") + name;
     entries.push_back(entry);
     entries.back().name = &name[0];
+  }
+  last_instance_ = first_instance;
+  for (rex_instance_entry *instance = first_instance; instance; instance = instance->next) {
+    table_->names.push_back(symbol_of(*instance, kind() == Image::Kind::host));
+    std::string &name = table_->names.back();
+    if (!image_.symbol(name)) missing += (missing.empty() ? "" : ", ") + name;
+    const __tgt_offload_entry entry = REX_ENTRY(instance, &name[0], 0, 0);
+    entries.push_back(entry);
   }
   if (!missing.empty())
     problems.add("the device image lacks " + missing + ": build host files and image from the same lowering");
@@ -513,8 +545,8 @@ void Registration::fill_table(Problems &problems) {
 bool Registration::is_built_for_this_abi() const {
   if (kind() == Image::Kind::host)
     return image_.symbol("rex_image_for_LLVM_ABI_" + std::to_string(REX_LLVM_ABI));
-  for (const __tgt_offload_entry &entry : table_->entries)
-    if (entry.size == 0)
+  for (const __tgt_offload_entry &entry : table_->entries) // instantiations of templates have no such symbol
+    if (entry.size == 0 && std::strncmp(entry.name, "_Z", 2) != 0)
       return image_.symbol(std::string(entry.name) +
                            (REX_LLVM_ABI >= 18 ? "_kernel_environment" : "_exec_mode"));
   return true;
@@ -610,7 +642,12 @@ Lifecycle &lifecycle() {
 /// Registers the image unless it is. `call` is null for rex_offload_init, which alone ends the state after
 /// the last rex_offload_fini. Call with the lock held.
 Registration *register_image(Lifecycle &life, const Location *call) {
-  if (Registration *already = current.load(std::memory_order_acquire)) return already;
+  if (Registration *already = current.load(std::memory_order_acquire)) {
+    if (already->is_complete()) return already;
+    // Registered by a launch before main, when not all instantiations of templates were known.
+    current.store(nullptr, std::memory_order_release);
+    delete already;
+  }
 
   Registration *made = nullptr;
   Problems problems;
@@ -649,7 +686,7 @@ Registration *register_image(Lifecycle &life, const Location *call) {
 /// The registration a call uses. Null: the call must leave the work to the host.
 Registration *registration_for(const Location &where) {
   Registration *registered = current.load(std::memory_order_acquire);
-  if (!registered) {
+  if (!registered || !registered->is_complete()) {
     Lifecycle &life = lifecycle();
     std::lock_guard<std::mutex> guard(life.lock);
     registered = register_image(life, &where);
@@ -659,6 +696,15 @@ Registration *registration_for(const Location &where) {
 }
 
 } // namespace
+
+void rex_instance_entry::add(const char *kernel_name, const char *type_name, int parameters_count) {
+  if (kernel) return;
+  kernel = kernel_name;
+  type = type_name;
+  parameters = parameters_count;
+  next = first_instance;
+  first_instance = this;
+}
 
 // Protected: the symbol is exported, but each library calls its own.
 __attribute__((visibility("protected"))) void rex_offload_init() {

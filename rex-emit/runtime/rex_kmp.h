@@ -11,6 +11,9 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#ifdef __cplusplus
+#include <typeinfo>
+#endif
 
 /* The LLVM version whose libomptarget the program is linked with. */
 #ifndef REX_LLVM_ABI
@@ -201,6 +204,78 @@ REX_HIDDEN void rex___tgt_target_data_update(const char *file, const char *funct
                                              int64_t *types, void **names);
 
 #ifdef __cplusplus
+}
+
+/* ---- Kernels of templates ------------------------------------------------------------------------------ */
+
+/* The entry of one instantiation of a kernel template; its address is the host key. register_cubin.cpp makes
+ * the device symbol of `type`, the name that the compiler gives to the tag: a tag has the name and the
+ * arguments of its kernel. The list of entries is complete when main begins; a launch before that, from the
+ * constructor of a static object, adds its own. */
+struct REX_HIDDEN rex_instance_entry {
+  void add(const char *kernel_name, const char *type_name, int parameters_count); /* once; then nothing */
+  const char *kernel, *type;
+  int parameters;
+  rex_instance_entry *next;
+};
+
+/* In a tag: the kernel's name and its parameters without the hidden one. */
+#define REX_KERNEL_TEMPLATE(name, parameters_count)                                                          \
+  static const char *rex_kernel() { return name; }                                                           \
+  static int rex_parameters() { return parameters_count; }
+
+template <typename Tag> struct REX_HIDDEN rex_instance {
+  static void *key() {
+    return is_known ? &entry : add();
+  }
+
+private:
+  static rex_instance_entry entry; /* zero before any constructor runs */
+  static void *const is_known;
+  static void *add() {
+    entry.add(Tag::rex_kernel(), typeid(Tag).name(), Tag::rex_parameters());
+    return &entry;
+  }
+};
+template <typename Tag> rex_instance_entry rex_instance<Tag>::entry;
+template <typename Tag> void *const rex_instance<Tag>::is_known = rex_instance<Tag>::add();
+
+/* What a variable is to the data environment, when only an instantiation knows its type. */
+template <typename Value> struct rex_category {
+  enum {
+    is_object = __is_class(Value) || __is_union(Value) || sizeof(Value) > sizeof(void *),
+    is_pointer = 0,
+    is_const = 0
+  };
+};
+template <typename Value> struct rex_category<Value *> {
+  enum { is_object = 0, is_pointer = 1, is_const = 0 };
+};
+template <typename Value> struct rex_category<const Value> {
+  enum {
+    is_object = rex_category<Value>::is_object,
+    is_pointer = rex_category<Value>::is_pointer,
+    is_const = 1
+  };
+};
+
+/* The argument: the value of a scalar or a pointer, the address of an object. */
+template <typename Value> inline void *rex_captured(Value &value) {
+  if (rex_category<Value>::is_object) return (void *)__builtin_addressof(value);
+  return rex_literal(__builtin_addressof(value), rex_category<Value>::is_object ? 0 : sizeof value);
+}
+template <typename Value> inline int64_t rex_captured_bytes(Value &value) {
+  return rex_category<Value>::is_pointer ? 0 : (int64_t)sizeof value;
+}
+/* Scalars are literals, pointers sections without length, objects mapped (constant ones in one direction). */
+template <typename Value> inline int64_t rex_captured_types(Value &) {
+  if (rex_category<Value>::is_object) return rex_category<Value>::is_const ? 0x221 : 0x223;
+  return rex_category<Value>::is_pointer ? 0x220 : 0x320;
+}
+template <typename Value> inline int64_t rex_firstprivate_bytes(Value &value) { return (int64_t)sizeof value; }
+/* Literals, and private copies of objects. */
+template <typename Value> inline int64_t rex_firstprivate_types(Value &) {
+  return rex_category<Value>::is_object ? 0xa1 : 0x120;
 }
 #endif
 

@@ -368,6 +368,35 @@ static_assert(sizeof(rex_kernel_environment) == 48, "layout of KernelEnvironment
 
 #endif
 
+/// REX_KERNEL_TEMPLATE(kernel, (typename T, int N), (T, N), parameters without the hidden one, REX_LOOP or
+/// REX_TEAM), after a kernel that is a template. Its symbol is the one that C++ gives it, which no name of a
+/// kernel environment can follow: the runtime launches exactly the numbers given.
+#define REX_UNWRAP(...) __VA_ARGS__
+#ifdef REX_DEVICE_HOST
+#define REX_KERNEL_TEMPLATE(name, parameters, arguments, parameters_count, kind)                             \
+  template <REX_UNWRAP parameters> void name##__host_entry(uint64_t first, ...) {                            \
+    constexpr int count = (parameters_count) + REX_HIDDEN_PARAMETERS;                                        \
+    va_list others;                                                                                          \
+    va_start(others, first);                                                                                 \
+    const rex_slots<count + 3> argument(first, others);                                                      \
+    va_end(others);                                                                                          \
+    rex_host_run(kind, rex_host_kernel<decltype(name<REX_UNWRAP arguments>), name<REX_UNWRAP arguments>>::call, \
+                 argument.slot, argument.slot[count], argument.slot[count + 1], argument.slot[count + 2]);   \
+  }
+#define REX_KERNEL_TEMPLATE_DECLARED(name, parameters)                                                       \
+  template <REX_UNWRAP parameters>                                                                           \
+  __attribute__((used, visibility("default"))) void name##__host_entry(uint64_t first, ...);
+/// REX_INSTANCE(kernel, T, N), in host code that is never executed: makes the compiler instantiate the kernel.
+#define REX_INSTANCE(name, ...) (void)&name##__host_entry<__VA_ARGS__>
+#else
+#define REX_KERNEL_TEMPLATE(name, parameters, arguments, parameters_count, kind)
+#define REX_KERNEL_TEMPLATE_DECLARED(name, parameters)
+#define REX_INSTANCE(name, ...) (void)&name<__VA_ARGS__>
+#endif
+
+/// The end of a function that only leads to REX_INSTANCE.
+#define REX_NEVER_EXECUTED() __builtin_unreachable()
+
 /// REX_GLOBAL(variable), after a declare target variable in the extern "C" block.
 #define REX_GLOBAL(name) REX_IMAGE_ENTRY(name, (void *)&name, sizeof(name))
 
@@ -378,6 +407,25 @@ template <typename Value> REX_DEVICE Value rex_literal(uint64_t slot) {
   __builtin_memcpy(&value, &slot, sizeof value);
   return value;
 }
+
+/// A variable whose type is known when a template is instantiated: a value, or the object behind the slot.
+template <typename Value> struct rex_captured {
+  typedef typename std::remove_cv<Value>::type Plain;
+  static constexpr bool is_object =
+      std::is_class<Value>::value || std::is_union<Value>::value || (sizeof(Value) > sizeof(uint64_t));
+  typedef typename std::conditional<is_object, Value &, Plain>::type type;
+  static REX_DEVICE type get(uint64_t slot) { return get(slot, std::integral_constant<bool, is_object>()); }
+
+private:
+  static REX_DEVICE Value &get(uint64_t slot, std::true_type) { return *reinterpret_cast<Value *>(slot); }
+  static REX_DEVICE Plain get(uint64_t slot, std::false_type) { return rex_literal<Plain>(slot); }
+};
+
+/// The same where each thread has a copy of its own.
+template <typename Value> struct rex_firstprivate {
+  typedef typename std::remove_cv<Value>::type type;
+  static REX_DEVICE type get(uint64_t slot) { return rex_captured<Value>::get(slot); }
+};
 
 /// The launch's dynamic shared memory.
 template <typename Element> REX_DEVICE Element *rex_dynamic_shared() {

@@ -57,6 +57,8 @@ pub struct Function {
     pub range: TextRange,
     /// Where a specifier such as `__device__` can be put: after a template head.
     pub specifiers: TextRange,
+    /// Its parameter list, parentheses included.
+    pub parameters: TextRange,
     /// Where a declaration of it ends: before the body or the member initializers.
     pub declarator_end: TextSize,
     /// The function's body, braces included.

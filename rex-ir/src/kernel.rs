@@ -8,6 +8,7 @@ use smol_str::SmolStr;
 
 use crate::expr::Expr;
 use crate::region::{CapturedObject, ConstructId, LoopNestId, ReductionOperation, RegionId};
+use crate::item::TemplateHead;
 use crate::ty::{RecordId, TypeId};
 
 /// Index of a kernel.
@@ -24,6 +25,8 @@ pub struct Kernel {
     pub parameters: Vec<Parameter>,
     /// Where prologue and body stand.
     pub home: Home,
+    /// Parameters and arguments of the kernel, if it is a template.
+    pub template: Option<TemplateHead>,
     /// What gives the body its names back.
     pub prologue: Vec<Prologue>,
     /// The body.
@@ -96,6 +99,17 @@ pub enum Prologue {
     Declaration(TextRange),
     /// The definition of a struct that the user gave no tag.
     Untagged(RecordId),
+    /// A variable whose type the instantiation of a template decides.
+    Captured {
+        /// The variable.
+        name: SmolStr,
+        /// Its type.
+        ty: TypeId,
+        /// The parameter.
+        parameter: SmolStr,
+        /// The thread has a copy of its own even of an object.
+        is_firstprivate: bool,
+    },
     /// A pointer from a parameter that could not have its type: `T *name = reinterpret_cast<T *>(parameter);`
     Unpack {
         /// The pointer.

@@ -18,6 +18,7 @@ pub mod entry;
 pub mod expr;
 pub mod facet;
 pub mod headers;
+pub mod instance;
 pub mod item;
 pub mod kernel;
 pub mod launch;

@@ -247,6 +247,8 @@ pub struct MapEntry {
     pub device_address_of: Option<CapturedObject>,
     /// The loops it stands in, outermost first.
     pub loops: Vec<usize>,
+    /// The type word, when the instantiation of a template decides it.
+    pub types: Option<Expr>,
 }
 
 impl MapEntry {

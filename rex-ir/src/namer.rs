@@ -12,6 +12,8 @@ use crate::symbol::SymbolId;
 pub const ARGUMENT_SUFFIX: &str = "__arg";
 /// The parameter that points to the object of a member function.
 pub const SELF_NAME: &str = "rex_self";
+/// The parameter of a kernel template that is the class of a member function.
+pub const CLASS_PARAMETER: &str = "rex_Class";
 /// Stands for a namespace without a name in qualifiers.
 pub const UNNAMED_NAMESPACE: &str = "rex_unnamed";
 /// How the name of a struct begins that the user gave no tag.

@@ -185,5 +185,7 @@ fn transport_word(transport: &Transport) -> &'static str {
         Transport::DevicePointer => "device pointer",
         Transport::DeviceAddress => "device address",
         Transport::Private => "private",
+        Transport::ByCategory => "category",
+        Transport::CopyByCategory => "copy by category",
     }
 }

@@ -9,6 +9,7 @@ use rex_syntax::unit::Unit;
 use smol_str::SmolStr;
 
 use crate::entry::Entry;
+use crate::instance::Instances;
 use crate::item::{DeviceStorage, Function, FunctionId, Item};
 use crate::kernel::Kernel;
 use crate::launch::Launch;
@@ -55,6 +56,8 @@ pub struct Program {
     pub method_declarations: Vec<TextRange>,
     /// Functions of other files that device code calls: a `declare target` directive names them.
     pub external_device_functions: Vec<SmolStr>,
+    /// Host code that instantiates kernels of templates.
+    pub instances: Instances,
 
     /// Kernels, one for each lowered region.
     pub kernels: Arena<Kernel>,

@@ -224,6 +224,10 @@ pub enum Transport {
     DeviceAddress,
     /// Nothing travels: `private`.
     Private,
+    /// As the category of the type asks, which the instantiation of a template decides.
+    ByCategory,
+    /// The same for `firstprivate`: objects are copied.
+    CopyByCategory,
 }
 
 /// A structured or stand-alone data construct.

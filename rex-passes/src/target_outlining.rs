@@ -12,8 +12,7 @@ mod team;
 
 use rex_ir::expr::Expr;
 use rex_ir::facet::Facet;
-use rex_ir::item::Function;
-use rex_ir::item::FunctionId;
+use rex_ir::item::{Function, FunctionId, TemplateHead};
 use rex_ir::kernel::{BodyText, Home, Kernel, Parameter, ParameterType, Plan, Prologue, Threading};
 use rex_ir::launch::Launch;
 use rex_ir::namer;
@@ -109,20 +108,6 @@ fn outline(
     let construct = &program.constructs[region.construct];
     let function = &program.functions[region.function];
     let pragma = program.unit.directives[construct.directives[0]].range;
-    if function.is_template() {
-        return Err(vec![
-            Diagnostic::new(
-                Code::UnsupportedStatement,
-                program.at(pragma),
-                "target regions in templates are not supported yet",
-            )
-            .with_secondary(
-                program.at(rex_syntax::TextRange::empty(function.specifiers.start())),
-                "in this template",
-            )
-            .with_help("move the region into an ordinary function that the template calls"),
-        ]);
-    }
     let shape = shape_of(program, id);
     let names = namer::kernel_names(
         ordinal,
@@ -130,11 +115,14 @@ fn outline(
         &function.name,
         program.written_line(pragma),
     );
+    let home = home(program, function);
+    let template = kernel_template(function, home);
     let mut planner = Planner::new(program, id, shape);
     let body = planner.body();
     let mut assembly = Assembly {
         program,
         shape,
+        home,
         parameters: Vec::new(),
         prologue: Vec::new(),
         planner: &mut planner,
@@ -145,7 +133,9 @@ fn outline(
     for capture in &region.captures {
         let first = assembly.parameters.len();
         assembly.add(capture, id);
-        if capture.has_local_type {
+        if template.is_some() {
+            assembly.unpack(first, ParameterType::Slot);
+        } else if capture.has_local_type {
             assembly.unpack(first, ParameterType::Untyped);
         }
     }
@@ -164,7 +154,6 @@ fn outline(
     } else {
         Threading::Barriers
     };
-    let home = home(program, function);
     let mut words: Vec<_> = region
         .member_uses
         .iter()
@@ -197,12 +186,36 @@ fn outline(
         names,
         parameters,
         home,
+        template,
         prologue,
         body,
         threading,
         words,
     };
     Ok((kernel, launch))
+}
+
+/// What the kernel of a template depends on: the class, for a member function, and the parameters of the function.
+fn kernel_template(function: &Function, home: Home) -> Option<TemplateHead> {
+    if !function.is_template() {
+        return None;
+    }
+    let class = match home {
+        Home::Member => function.class.clone().map(|class| TemplateHead {
+            parameters: format_smolstr!("typename {}", namer::CLASS_PARAMETER),
+            arguments: class,
+        }),
+        Home::Kernel => None,
+    };
+    let heads: Vec<TemplateHead> = class.into_iter().chain(function.heads.iter().cloned()).collect();
+    let join = |part: fn(&TemplateHead) -> &SmolStr| {
+        let parts: Vec<&str> = heads.iter().map(|head| part(head).as_str()).collect();
+        SmolStr::from(parts.join(", "))
+    };
+    Some(TemplateHead {
+        parameters: join(|head| &head.parameters),
+        arguments: join(|head| &head.arguments),
+    })
 }
 
 /// A region of a member function needs the scope of its class.
@@ -241,7 +254,7 @@ fn prologue_rank(line: &Prologue) -> u8 {
     match line {
         Prologue::Declaration(_) | Prologue::Untagged(_) => 0,
         Prologue::Unpack { .. } => 1,
-        Prologue::Literal { .. } | Prologue::SharedLiteral { .. } => 2,
+        Prologue::Literal { .. } | Prologue::SharedLiteral { .. } | Prologue::Captured { .. } => 2,
         _ => 3,
     }
 }
@@ -249,6 +262,7 @@ fn prologue_rank(line: &Prologue) -> u8 {
 struct Assembly<'a, 'p> {
     program: &'p Program,
     shape: Shape,
+    home: Home,
     parameters: Vec<Parameter>,
     prologue: Vec<Prologue>,
     planner: &'a mut Planner<'p>,
@@ -325,6 +339,19 @@ impl Assembly<'_, '_> {
                     }
                 });
             }
+            Transport::ByCategory | Transport::CopyByCategory => {
+                self.parameters.push(Parameter {
+                    object,
+                    name: argument.clone(),
+                    ty: ParameterType::Slot,
+                });
+                self.prologue.push(Prologue::Captured {
+                    name,
+                    ty,
+                    parameter: argument,
+                    is_firstprivate: capture.transport == Transport::CopyByCategory,
+                });
+            }
             Transport::Copy => {
                 if types.is_variably_modified(ty) {
                     return self.refuse(
@@ -371,7 +398,9 @@ impl Assembly<'_, '_> {
     /// Gives the pointers among the last parameters a type that the signature can name.
     fn unpack(&mut self, first: usize, ty: ParameterType) {
         for parameter in &mut self.parameters[first..] {
-            if parameter.ty == ParameterType::Slot {
+            // The object of a member function is unpacked by the kernel that calls it.
+            let is_object = parameter.object == CapturedObject::This && self.home == Home::Member;
+            if parameter.ty == ParameterType::Slot || is_object {
                 continue;
             }
             let slot = namer::slot(&parameter.name);

@@ -178,6 +178,21 @@ impl<'p> BodyPrinter<'p> {
                 let body = reindent(&text, &self.source_indent(body), STEP);
                 vec![format!("{keyword} {} {body};", record.name)]
             }
+            Prologue::Captured {
+                name,
+                ty,
+                parameter,
+                is_firstprivate,
+            } => {
+                let value = self.value_type(*ty);
+                let how = match is_firstprivate {
+                    true => "rex_firstprivate",
+                    false => "rex_captured",
+                };
+                vec![format!(
+                    "typename {how}<{value}>::type {name} = {how}<{value}>::get({parameter});"
+                )]
+            }
             Prologue::Unpack {
                 name,
                 ty,

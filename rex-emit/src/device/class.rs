@@ -8,7 +8,7 @@ use rex_syntax::edit::{EditConflict, EditSet};
 use rex_syntax::{TextRange, TextSize};
 
 use super::body::BodyPrinter;
-use super::kernel;
+use super::{instances, kernel};
 
 const BOTH_SIDES: &str = "__host__ __device__ ";
 
@@ -22,6 +22,7 @@ pub(super) fn print(program: &Program, range: TextRange) -> Result<String, EditC
             continue;
         }
         let start = function.specifiers.start() - range.start();
+        let instantiator = program.instances.of_function(id);
         let holds_region = program
             .regions
             .iter()
@@ -31,7 +32,11 @@ pub(super) fn print(program: &Program, range: TextRange) -> Result<String, EditC
             .functions
             .iter()
             .find(|device| device.function == id && !device.body.replacements.is_empty());
-        if holds_region {
+        if let Some(instantiator) = instantiator {
+            replaced = function.range;
+            let text = instances::text(program, instantiator, replaced)?;
+            edits.replace(replaced - range.start(), text);
+        } else if holds_region {
             replaced = TextRange::new(function.declarator_end, function.range.end());
             edits.replace(replaced - range.start(), ";");
         } else if let Some(device) = device {
@@ -69,7 +74,10 @@ fn members(program: &Program, range: TextRange) -> Vec<(TextRange, Vec<String>)>
         if !range.contains_range(body) {
             continue;
         }
-        let declaration = kernel::member_declaration(program, kernel);
+        let declaration = match kernel::is_defined_in_class(program, kernel) {
+            true => kernel::member_definition(program, kernel),
+            false => kernel::member_declaration(program, kernel),
+        };
         match members.iter_mut().find(|(known, _)| *known == body) {
             Some((_, declarations)) => declarations.push(declaration),
             None => members.push((body, vec![declaration])),

@@ -1,6 +1,6 @@
 //! Kernels: signature, prologue, body, and the macro that ties a kernel to the runtime.
 
-use rex_ir::item::Function;
+use rex_ir::item::{Function, TemplateHead};
 use rex_ir::kernel::{Home, Kernel, Parameter, ParameterType, Threading};
 use rex_ir::namer;
 use rex_ir::program::Program;
@@ -21,6 +21,77 @@ pub(super) enum At {
     Outside,
 }
 
+/// Kernels of templates whose regions stand in a range.
+pub(super) fn templates_in(
+    program: &Program,
+    range: TextRange,
+) -> Vec<(&Kernel, &TemplateHead)> {
+    program
+        .kernels
+        .iter()
+        .filter_map(|(_, kernel)| Some((kernel, kernel.template.as_ref()?)))
+        .filter(|(kernel, _)| {
+            let construct = program.regions[kernel.region].construct;
+            range.contains_range(program.constructs[construct].range)
+        })
+        .collect()
+}
+
+/// The declaration of a kernel template, for the code that names it before its definition.
+pub(super) fn template_declaration(program: &Program, kernel: &Kernel, template: &TemplateHead) -> String {
+    let signature = signature(program, kernel);
+    let declared = signature.trim_end_matches(" {");
+    format!(
+        "template <{}>\n{declared};\nREX_KERNEL_TEMPLATE_DECLARED({}, ({}))",
+        template.parameters, kernel.names.kernel, template.parameters
+    )
+}
+
+/// A kernel template, behind the item that has its region.
+pub(super) fn template_definition(program: &Program, kernel: &Kernel, template: &TemplateHead) -> String {
+    let mut lines = Vec::new();
+    if kernel.home == Home::Member && !is_defined_in_class(program, kernel) {
+        lines.extend(directives(program, kernel));
+        lines.extend(member_function(program, kernel, At::Outside));
+    } else if kernel.home == Home::Kernel {
+        lines.extend(directives(program, kernel));
+    }
+    lines.push(format!("template <{}>", template.parameters));
+    lines.push(signature(program, kernel));
+    match kernel.home {
+        Home::Kernel => lines.extend(body(program, kernel)),
+        Home::Member => lines.push(format!("{STEP}{}", call(program, kernel))),
+    }
+    lines.push("}".to_string());
+    lines.push(format!(
+        "REX_KERNEL_TEMPLATE({}, ({}), ({}), {}, {})",
+        kernel.names.kernel,
+        template.parameters,
+        own_arguments(program, kernel, template),
+        kernel.parameters.len(),
+        threading_word(kernel),
+    ));
+    lines.join("\n")
+}
+
+/// The arguments of a kernel template inside itself.
+fn own_arguments(program: &Program, kernel: &Kernel, template: &TemplateHead) -> String {
+    match kernel.home {
+        Home::Kernel => template.arguments.to_string(),
+        Home::Member => {
+            let mut arguments = vec![namer::CLASS_PARAMETER];
+            arguments.extend(function(program, kernel).heads.iter().map(|head| head.arguments.as_str()));
+            arguments.join(", ")
+        }
+    }
+}
+
+/// Whether a kernel's body is defined inside its class: that of a member function which is itself, of a class template.
+pub(super) fn is_defined_in_class(program: &Program, kernel: &Kernel) -> bool {
+    let function = function(program, kernel);
+    kernel.home == Home::Member && function.in_class && !function.class_heads.is_empty()
+}
+
 /// Prints one kernel.
 pub(super) fn print(program: &Program, kernel: &Kernel) -> String {
     let namespaces = &function(program, kernel).namespaces;
@@ -35,25 +106,27 @@ pub(super) fn print(program: &Program, kernel: &Kernel) -> String {
             lines.extend(body(program, kernel));
         }
         Home::Member => {
-            lines.push(format!("{} {{", member_head(program, kernel, At::Outside)));
-            lines.extend(body(program, kernel));
-            lines.push("}".to_string());
+            lines.extend(member_function(program, kernel, At::Outside));
             lines.push(signature(program, kernel));
             lines.push(format!("{STEP}{}", call(program, kernel)));
         }
     }
     lines.push("}".to_string());
-    let kind = match kernel.threading {
-        Threading::Independent => "REX_LOOP",
-        Threading::Barriers => "REX_TEAM",
-    };
     lines.push(format!(
-        "REX_KERNEL({}, {}, {kind})",
+        "REX_KERNEL({}, {}, {})",
         kernel.names.kernel,
-        kernel.parameters.len()
+        kernel.parameters.len(),
+        threading_word(kernel)
     ));
     lines.extend(namespaces.iter().map(|_| "}".to_string()));
     lines.join("\n")
+}
+
+fn threading_word(kernel: &Kernel) -> &'static str {
+    match kernel.threading {
+        Threading::Independent => "REX_LOOP",
+        Threading::Barriers => "REX_TEAM",
+    }
 }
 
 /// The body of the class that has a kernel's body as a member function.
@@ -66,6 +139,25 @@ pub(super) fn class_body(program: &Program, kernel: &Kernel) -> Option<TextRange
 /// The declaration, in its class, of the member function that has a kernel's body.
 pub(super) fn member_declaration(program: &Program, kernel: &Kernel) -> String {
     format!("{STEP}{};", member_head(program, kernel, At::Inside))
+}
+
+/// The definition, in its class, of the member function that has a kernel's body.
+pub(super) fn member_definition(program: &Program, kernel: &Kernel) -> String {
+    let mut lines = directives(program, kernel);
+    lines.extend(member_function(program, kernel, At::Inside));
+    lines
+        .iter()
+        .flat_map(|line| line.split('\n'))
+        .map(|line| indented(line, STEP))
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+fn member_function(program: &Program, kernel: &Kernel, at: At) -> Vec<String> {
+    let mut lines = vec![format!("{} {{", member_head(program, kernel, at))];
+    lines.extend(body(program, kernel));
+    lines.push("}".to_string());
+    lines
 }
 
 fn function<'p>(program: &'p Program, kernel: &Kernel) -> &'p Function {
@@ -122,6 +214,9 @@ fn signature(program: &Program, kernel: &Kernel) -> String {
         .parameters
         .iter()
         .map(|parameter| match parameter.object {
+            CapturedObject::This if kernel.home == Home::Member && kernel.template.is_some() => {
+                format!("uint64_t {}", namer::SELF_NAME)
+            }
             CapturedObject::This if kernel.home == Home::Member => self_parameter(program, kernel),
             _ => declare(program, parameter),
         })
@@ -159,11 +254,23 @@ fn call(program: &Program, kernel: &Kernel) -> String {
     let arguments: Vec<&str> = own_parameters(kernel)
         .map(|parameter| parameter.name.as_str())
         .collect();
-    let object = match has_object(kernel) {
-        true => format!("{}->", namer::SELF_NAME),
-        false => format!("{class}::"),
+    let object = match (has_object(kernel), kernel.template.is_some()) {
+        (true, false) => format!("{}->", namer::SELF_NAME),
+        (false, false) => format!("{class}::"),
+        (true, true) => format!(
+            "reinterpret_cast<{} *>({})->",
+            namer::CLASS_PARAMETER,
+            namer::SELF_NAME
+        ),
+        (false, true) => format!("{}::", namer::CLASS_PARAMETER),
     };
-    format!("{object}{}({});", kernel.names.body, arguments.join(", "))
+    let heads = &function(program, kernel).heads;
+    let own: Vec<&str> = heads.iter().map(|head| head.arguments.as_str()).collect();
+    let name = match own.is_empty() {
+        true => kernel.names.body.to_string(),
+        false => format!("template {}<{}>", kernel.names.body, own.join(", ")),
+    };
+    format!("{object}{name}({});", arguments.join(", "))
 }
 
 /// Parameters without the object.
@@ -178,15 +285,28 @@ fn member_head(program: &Program, kernel: &Kernel, at: At) -> String {
     let membership = function(program, kernel).membership.as_ref();
     let is_const = membership.is_some_and(|membership| membership.is_const);
     let qualifier = match (at, membership) {
-        (At::Outside, Some(membership)) => format!("{}::", membership.class_path),
+        (At::Outside, Some(membership)) => match &membership.qualifier {
+            Some(qualifier) => qualifier.to_string(),
+            None => format!("{}::", membership.class_path),
+        },
         _ => String::new(),
     };
+    let function = function(program, kernel);
+    let class_heads = match at {
+        At::Inside => [].as_slice(),
+        At::Outside => function.class_heads.as_slice(),
+    };
+    let heads: String = class_heads
+        .iter()
+        .chain(&function.heads)
+        .map(|head| format!("template <{}> ", head.parameters))
+        .collect();
     let is_static = !has_object(kernel);
     let parameters: Vec<String> = own_parameters(kernel)
         .map(|parameter| declare(program, parameter))
         .collect();
     format!(
-        "{}__device__ void {qualifier}{}({}){}",
+        "{heads}{}__device__ void {qualifier}{}({}){}",
         if is_static && at == At::Inside {
             "static "
         } else {

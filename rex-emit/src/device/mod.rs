@@ -4,6 +4,7 @@
 
 mod body;
 mod class;
+mod instances;
 mod kernel;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -158,6 +159,16 @@ impl Device<'_> {
 
     fn items(&mut self, items: &[Item]) -> Result<(), EditConflict> {
         for item in items {
+            let is_block = matches!(item.kind, ItemKind::Block { .. });
+            let templates = match is_block {
+                true => Vec::new(),
+                false => kernel::templates_in(self.program, item.range),
+            };
+            for (kernel, template) in &templates {
+                self.header();
+                let text = kernel::template_declaration(self.program, kernel, template);
+                self.line(&text);
+            }
             match &item.kind {
                 ItemKind::Include | ItemKind::Macro | ItemKind::OtherDirective => {
                     let text = self.program.text(item.range).replace("\r\n", "\n");
@@ -172,6 +183,8 @@ impl Device<'_> {
                     if self.is_device_function(*function) {
                         self.header();
                         self.function(*function)?;
+                    } else {
+                        self.host_function(*function)?;
                     }
                 }
                 ItemKind::Prototype(name) => self.prototype(name, item.range),
@@ -187,6 +200,35 @@ impl Device<'_> {
                 }
                 ItemKind::Other => {}
             }
+            for (kernel, template) in &templates {
+                let text = kernel::template_definition(self.program, kernel, template);
+                self.out.push('\n');
+                self.line(&text);
+            }
+        }
+        Ok(())
+    }
+
+    /// A function of the host that leads to kernels of templates, or a declaration of one that such a function calls.
+    fn host_function(&mut self, id: FunctionId) -> Result<(), EditConflict> {
+        let instances = &self.program.instances;
+        let function = &self.program.functions[id];
+        let instantiator = instances.of_function(id);
+        let is_own = function.class.is_some() || function.is_template();
+        if function.class.is_none()
+            && instances.names.contains(&function.name)
+            && !(instantiator.is_some() && is_own)
+            && !function.is_main
+        {
+            self.header();
+            let text = instances::prototype(self.program, function);
+            self.line(&text);
+        }
+        if let Some(instantiator) = instantiator {
+            self.header();
+            let text = instances::function(self.program, instantiator)?;
+            self.out.push('\n');
+            self.line(&text);
         }
         Ok(())
     }
@@ -209,10 +251,16 @@ impl Device<'_> {
 
     fn block_is_needed(&self, items: &[Item]) -> bool {
         items.iter().any(|item| match &item.kind {
-            ItemKind::Function(function) => self.is_device_function(*function),
-            ItemKind::Variables(symbols) => {
-                symbols.iter().any(|symbol| self.storage(*symbol).is_some())
+            ItemKind::Function(function) => {
+                let instances = &self.program.instances;
+                self.is_device_function(*function)
+                    || instances.of_function(*function).is_some()
+                    || instances.names.contains(&self.program.functions[*function].name)
             }
+            ItemKind::Variables(symbols) => symbols.iter().any(|symbol| {
+                self.storage(*symbol).is_some()
+                    || self.program.instances.names.contains(self.program.name(*symbol))
+            }),
             ItemKind::Block { items, .. } => self.block_is_needed(items),
             ItemKind::Type | ItemKind::Macro | ItemKind::Include | ItemKind::OtherDirective => true,
             ItemKind::Prototype(_) | ItemKind::Other => false,
@@ -250,16 +298,21 @@ impl Device<'_> {
         let printer = BodyPrinter::new(self.program, &[]);
         let mut text = printer.text(&device.body, "");
         let offset = usize::from(function.specifiers.start() - function.range.start());
-        let marker = if function.class.is_some() {
-            "__host__ __device__ "
-        } else {
-            "__device__ "
-        };
+        let marker = self.marker(&function.name, function.class.is_some());
         // Replacements stand inside the body, behind this place.
         text.insert_str(offset.min(text.len()), marker);
         self.out.push('\n');
         self.line(&text.replace("\r\n", "\n"));
         Ok(())
+    }
+
+    /// Which side calls a function: member functions and what the kept host code names can be called on both.
+    fn marker(&self, name: &str, is_member: bool) -> &'static str {
+        if is_member || self.program.instances.names.contains(name) {
+            "__host__ __device__ "
+        } else {
+            "__device__ "
+        }
     }
 
     fn prototype(&mut self, name: &str, range: TextRange) {
@@ -280,9 +333,17 @@ impl Device<'_> {
             let text = self.program.text(range).replace("\r\n", "\n");
             let text = text.strip_prefix("extern ").unwrap_or(&text);
             self.line(&format!(
-                "{}__device__ {text}",
-                if external { "extern " } else { "" }
+                "{}{}{text}",
+                if external { "extern " } else { "" },
+                self.marker(name, false)
             ));
+        } else if self.program.instances.names.contains(name)
+            // A template has no name here.
+            || (name.is_empty() && !self.program.instances.is_empty())
+        {
+            self.header();
+            let text = self.program.text(range).replace("\r\n", "\n");
+            self.line(&text);
         }
     }
 
@@ -292,7 +353,7 @@ impl Device<'_> {
             .filter_map(|symbol| self.storage(*symbol))
             .collect();
         let Some(storage) = storages.first() else {
-            return;
+            return self.host_variables(symbols, range);
         };
         self.header();
         let text = self.program.text(range).replace("\r\n", "\n");
@@ -321,6 +382,25 @@ impl Device<'_> {
                     None => self.line(&format!("__device__ {text}")),
                 }
             }
+        }
+    }
+
+    /// Variables of the host that the code which leads to kernels of templates uses.
+    fn host_variables(&mut self, symbols: &[SymbolId], range: TextRange) {
+        let instances = &self.program.instances;
+        if symbols.iter().any(|symbol| instances.names.contains(self.program.name(*symbol))) {
+            self.header();
+            for line in instances::variables(self.program, symbols, range) {
+                self.line(&line);
+            }
+        }
+        let initializer = symbols
+            .iter()
+            .find(|symbol| instances.initializers.contains(*symbol));
+        if let Some(symbol) = initializer {
+            self.header();
+            let text = instances::initializer(self.program, *symbol, range);
+            self.line(&text);
         }
     }
 
@@ -397,10 +477,15 @@ impl Device<'_> {
     }
 
     fn kernels(&mut self) -> Result<(), EditConflict> {
+        let kernels = self.program.kernels.iter().map(|(_, kernel)| kernel);
+        let plain: Vec<_> = kernels.filter(|kernel| kernel.template.is_none()).collect();
+        if plain.is_empty() && self.program.entries.iter().all(|entry| matches!(entry.kind, EntryKind::Kernel(_))) && !self.program.instances.is_empty() {
+            return Ok(());
+        }
         self.out.push('\n');
         self.line("extern \"C\" {");
         let mut macros = MacroState::new(self.program);
-        for (_, kernel) in self.program.kernels.iter() {
+        for kernel in plain {
             let text = kernel::print(self.program, kernel);
             self.out.push('\n');
             for line in macros.definitions_for(kernel) {

@@ -1,8 +1,8 @@
 //! The include of the runtime header, host keys and offload entries.
 
 use rex_ir::entry::EntryKind;
-use rex_ir::item::ItemKind;
-use rex_syntax::TextSize;
+use rex_ir::item::{Item, ItemKind};
+use rex_syntax::{TextRange, TextSize};
 
 use super::{Host, rank};
 use crate::common::text::with_newlines;
@@ -27,7 +27,11 @@ impl Host<'_> {
         for entry in &self.program.entries {
             match &entry.kind {
                 EntryKind::Kernel(kernel) => {
-                    let names = &self.program.kernels[*kernel].names;
+                    let kernel = &self.program.kernels[*kernel];
+                    if kernel.template.is_some() {
+                        continue;
+                    }
+                    let names = &kernel.names;
                     kernels.push(format!("static char {};", names.key));
                     kernels.push(format!(
                         "static struct __tgt_offload_entry {} REX_OFFLOAD_ENTRY =\n    REX_KERNEL_ENTRY({}, \"{}\");",
@@ -70,6 +74,33 @@ impl Host<'_> {
                 rank::END_OF_FILE,
                 with_newlines(text, self.layout.newline),
             );
+        }
+    }
+
+    /// A type for each kernel template, before the item that has its region: it stands for the kernel where an instantiation is launched.
+    pub(super) fn kernel_templates(&mut self) {
+        let mut texts = Vec::new();
+        for (_, kernel) in self.program.kernels.iter() {
+            let Some(template) = &kernel.template else {
+                continue;
+            };
+            let construct = self.program.regions[kernel.region].construct;
+            let range = self.program.constructs[construct].range;
+            let Some(place) = item_around(&self.program.items, range) else {
+                continue;
+            };
+            let name = &kernel.names.kernel;
+            let text = format!(
+                "template <{}> struct {name} {{\n  REX_KERNEL_TEMPLATE(\"{name}\", {})\n}};\n",
+                template.parameters,
+                kernel.parameters.len()
+            );
+            texts.push((place, text));
+        }
+        for (idx, (place, text)) in texts.into_iter().enumerate() {
+            let order = u32::try_from(idx).unwrap_or(u32::MAX);
+            let text = with_newlines(text, self.layout.newline);
+            self.edits.insert(place, rank::TEMPLATE.saturating_add(order), text);
         }
     }
 
@@ -121,5 +152,14 @@ impl Host<'_> {
                 (first, "", "\n\n")
             }
         }
+    }
+}
+
+/// Where the item of file or namespace scope begins that has a range.
+fn item_around(items: &[Item], range: TextRange) -> Option<TextSize> {
+    let item = items.iter().find(|item| item.range.contains_range(range))?;
+    match &item.kind {
+        ItemKind::Block { items, .. } => item_around(items, range),
+        _ => Some(item.range.start()),
     }
 }

@@ -2,6 +2,7 @@
 
 use rex_ir::effects::has_effects;
 use rex_ir::expr::Expr;
+use rex_ir::kernel::KernelId;
 use rex_ir::launch::{Launch, LaunchId};
 use rex_ir::map::MapOwner;
 use rex_ir::region::{CapturedObject, ConstructId, Region, Transport};
@@ -64,9 +65,9 @@ impl Host<'_> {
             "struct __tgt_kernel_arguments rex_launch = REX_KERNEL_ARGUMENTS(\n{step}{}, {trips});",
             maps.arguments
         ));
-        let key = &self.program.kernels[launch.kernel].names.key;
+        let key = self.kernel_key(launch.kernel);
         let call =
-            format!("__tgt_target_kernel({device}, {teams}, {threads}, &{key}, &rex_launch) != 0");
+            format!("__tgt_target_kernel({device}, {teams}, {threads}, {key}, &rex_launch) != 0");
         code.open(match condition {
             Some(condition) => format!("if ({condition} || {call}) {{"),
             None => format!("if ({call}) {{"),
@@ -95,6 +96,19 @@ impl Host<'_> {
         let text = format!("{margin}{text}");
         self.edits
             .replace(place, with_newlines(text, self.layout.newline));
+    }
+
+    /// A kernel's host key.
+    fn kernel_key(&self, kernel: KernelId) -> String {
+        let kernel = &self.program.kernels[kernel];
+        match &kernel.template {
+            // In parentheses: a macro takes it.
+            Some(template) => format!(
+                "(rex_instance<{}<{}> >::key())",
+                kernel.names.kernel, template.arguments
+            ),
+            None => format!("&{}", kernel.names.key),
+        }
     }
 
     /// Gives the structs without a tag a name that the text uses: `typedef __typeof__(x) rex_untagged_1;`.

@@ -123,7 +123,7 @@ impl<'p> Host<'p> {
                 self.size(&entry.size, place)
             }),
             column("int64_t rex_types[]", &|entry| {
-                format!("{:#x}", entry.type_bits())
+                self.type_word(entry, entry.type_bits(), place)
             }),
             column("void *rex_names[]", &|entry| self.entry_name(entry)),
         ]
@@ -155,11 +155,11 @@ impl<'p> Host<'p> {
                 .member_of
                 .map_or(String::new(), |parent| format!(" | rex_member_of_{parent}"));
             setup.push(format!(
-                "{pad}{result}rex_map(&rex_maps, {}, {}, {}, {:#x}{member}, {});",
+                "{pad}{result}rex_map(&rex_maps, {}, {}, {}, {}{member}, {});",
                 self.address(&entry.base, place),
                 self.address(&entry.begin, place),
                 self.size(&entry.size, place),
-                entry.flags.bits(),
+                self.type_word(entry, entry.flags.bits(), place),
                 self.entry_name(entry)
             ));
         }
@@ -238,6 +238,13 @@ impl<'p> Host<'p> {
                 "(int64_t){}",
                 in_parentheses(expr::print(self.program, &self.words(place), other))
             ),
+        }
+    }
+
+    fn type_word(&self, entry: &MapEntry, bits: u64, place: TextRange) -> String {
+        match &entry.types {
+            Some(types) => expr::print(self.program, &self.words(place), types),
+            None => format!("{bits:#x}"),
         }
     }
 

@@ -25,6 +25,7 @@ use crate::common::text::with_newlines;
 pub(crate) mod rank {
     pub(crate) const INIT: u32 = 0;
     pub(crate) const HEADER: u32 = 1;
+    pub(crate) const TEMPLATE: u32 = 100;
     /// Closing brackets of inner constructs come first.
     pub(crate) const CLOSE: u32 = 3;
     pub(crate) const END_OF_FILE: u32 = 1000;
@@ -40,6 +41,7 @@ pub(crate) fn emit(program: &Program) -> Result<Vec<u8>, EditConflict> {
     };
     host.collect_renames();
     host.header();
+    host.kernel_templates();
     host.remove_declarative_directives();
     host.init();
     host.constructs();

@@ -965,7 +965,10 @@ impl<'u> Builder<'u> {
         rules: &ImplicitRules,
         at: TextRange,
     ) -> Option<Transport> {
-        let category = self.types.category(ty);
+        let category = match self.types.category(ty) {
+            Category::Unknown if self.is_nameable(ty) => Category::Dependent,
+            category => category,
+        };
         let mine: Vec<&MapItem> = maps.iter().filter(|item| item.root == object).collect();
         if mine.iter().any(|item| item.kind == MapKind::IsDevicePtr) {
             let is_array = matches!(
@@ -1003,6 +1006,18 @@ impl<'u> Builder<'u> {
         self.implicit_transport(object, category, construct, rules, at)
     }
 
+    /// Whether the compiler can tell what rex does not know of a type: its name can be used in C++.
+    fn is_nameable(&self, ty: TypeId) -> bool {
+        self.unit.language == rex_syntax::source::Language::Cxx
+            && matches!(
+                self.types.get(self.types.object_type(ty)).kind,
+                TypeKind::Named {
+                    meaning: Meaning::Unknown,
+                    ..
+                }
+            )
+    }
+
     /// What the data-sharing clauses of the region's own construct say.
     fn listed_transport(
         &self,
@@ -1023,9 +1038,8 @@ impl<'u> Builder<'u> {
             let found = match (&sharing.attribute, on_target) {
                 (SharingAttribute::Private, true) => Transport::Private,
                 (SharingAttribute::Firstprivate, true) => match category {
-                    Category::Scalar | Category::Pointer | Category::Dependent => {
-                        Transport::Literal
-                    }
+                    Category::Scalar | Category::Pointer => Transport::Literal,
+                    Category::Dependent => Transport::CopyByCategory,
                     _ => Transport::Copy,
                 },
                 (

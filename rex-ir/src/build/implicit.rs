@@ -124,12 +124,14 @@ impl Builder<'_> {
             Category::Function | Category::Unknown => return None,
         };
         let by_value = match category {
-            Category::Scalar | Category::Pointer | Category::Dependent => Transport::Literal,
+            Category::Scalar | Category::Pointer => Transport::Literal,
+            Category::Dependent => Transport::CopyByCategory,
             _ => Transport::Copy,
         };
         let by_rule = match category {
             Category::Aggregate => Transport::Storage,
             Category::Pointer => Transport::Pointee,
+            Category::Dependent => Transport::ByCategory,
             _ => by_value.clone(),
         };
         let is_listed = self.is_listed(object, construct);

@@ -9,6 +9,7 @@ mod clauses;
 mod constructs;
 mod foreign;
 mod implicit;
+mod instances;
 mod items;
 mod loops;
 mod mappers;
@@ -27,6 +28,7 @@ use rex_syntax::unit::Unit;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 
+use crate::instance::Instances;
 use crate::item::{DeviceStorage, Function, Item};
 use crate::lifecycle::Lifecycle;
 use crate::map::Mapper;
@@ -59,6 +61,7 @@ pub fn build(sources: SourceMap, unit: Unit) -> (Program, Diagnostics) {
         mappers: built.mappers,
         method_declarations: built.method_declarations,
         external_device_functions: built.external_device_functions,
+        instances: built.instances,
         kernels: Arena::new(),
         launches: Arena::new(),
         map_arrays: Arena::new(),
@@ -87,6 +90,7 @@ struct Builder<'u> {
     mappers: Vec<Mapper>,
     method_declarations: Vec<TextRange>,
     external_device_functions: Vec<SmolStr>,
+    instances: Instances,
     diagnostics: Diagnostics,
     /// Types of headers by name, `None` while being read or when there is none.
     header_types: FxHashMap<SmolStr, Option<TypeId>>,
@@ -121,6 +125,7 @@ struct Built {
     mappers: Vec<Mapper>,
     method_declarations: Vec<TextRange>,
     external_device_functions: Vec<SmolStr>,
+    instances: Instances,
     diagnostics: Diagnostics,
 }
 
@@ -144,6 +149,7 @@ impl<'u> Builder<'u> {
             mappers: Vec::new(),
             method_declarations: Vec::new(),
             external_device_functions: Vec::new(),
+            instances: Instances::default(),
             diagnostics: Diagnostics::new(),
             header_types: FxHashMap::default(),
             header_variables: FxHashMap::default(),
@@ -165,6 +171,7 @@ impl<'u> Builder<'u> {
         self.read_declarative_directives();
         self.read_constructs();
         self.read_regions();
+        self.read_instances();
     }
 
     fn finish(self) -> Built {
@@ -183,6 +190,7 @@ impl<'u> Builder<'u> {
             mappers: self.mappers,
             method_declarations: self.method_declarations,
             external_device_functions: self.external_device_functions,
+            instances: self.instances,
             diagnostics: self.diagnostics,
         }
     }

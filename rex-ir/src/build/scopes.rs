@@ -234,6 +234,9 @@ impl<'u> Builder<'u> {
             name: unqualified,
             range,
             specifiers: node.range(),
+            parameters: function_declarator(declarator)
+                .and_then(|declarator| declarator.field(Field::Parameters))
+                .map_or(TextRange::empty(declarator.range().end()), |list| list.range()),
             declarator_end: declarator.range().end(),
             body: body.range(),
             in_class: context.class.is_some(),
@@ -803,8 +806,8 @@ fn declared_name_of_pack(declarator: Node<'_>) -> Option<Node<'_>> {
 
 /// The part of a declarator that has the parameter list.
 fn function_declarator(declarator: Node<'_>) -> Option<Node<'_>> {
-    declarator
-        .descendants()
+    std::iter::once(declarator)
+        .chain(declarator.descendants())
         .find(|inner| inner.kind() == Kind::FunctionDeclarator)
 }
 

@@ -31,6 +31,14 @@ impl Builder<'_> {
         match &capture.transport {
             Transport::Private => {}
             Transport::Literal => self.literal(&name, object, literal | implicit, capture),
+            Transport::ByCategory => {
+                let functions = ["rex_captured_bytes", "rex_captured_types"];
+                self.by_category(functions, name, object, capture);
+            }
+            Transport::CopyByCategory => {
+                let functions = ["rex_firstprivate_bytes", "rex_firstprivate_types"];
+                self.by_category(functions, name, object, capture);
+            }
             Transport::DevicePointer => self.literal(&name, object, literal, capture),
             Transport::Copy => {
                 let flags = MapFlags::TARGET_PARAM | MapFlags::TO | MapFlags::PRIVATE | implicit;
@@ -66,6 +74,23 @@ impl Builder<'_> {
             name.clone(),
             capture,
         );
+    }
+
+    /// A variable whose type the instantiation of a template decides: functions of the host header tell value, size and type word.
+    fn by_category(
+        &mut self,
+        [bytes, types]: [&'static str; 2],
+        name: SmolStr,
+        object: Expr,
+        capture: &Capture,
+    ) {
+        let call = |function| Expr::Call(function, vec![object.clone()]);
+        let value = call("rex_captured");
+        self.push(MapEntry {
+            at: Some(capture.at),
+            types: Some(call(types)),
+            ..entry(value.clone(), value, call(bytes), MapFlags::TARGET_PARAM, name)
+        });
     }
 
     fn parameter(

@@ -216,5 +216,6 @@ fn entry(base: Expr, begin: Expr, size: Expr, flags: MapFlags, name: SmolStr) ->
         at: None,
         device_address_of: None,
         loops: Vec::new(),
+        types: None,
     }
 }

@@ -1,0 +1,161 @@
+//! Host code of the device file: it is never executed, the compiler finds in it which kernels of templates to instantiate.
+
+use rex_ir::instance::Instantiator;
+use rex_ir::item::Function;
+use rex_ir::program::Program;
+use rex_ir::region::RegionId;
+use rex_ir::symbol::SymbolId;
+use rex_ir::ty::{Category, Meaning, TypeId, TypeKind};
+use rex_syntax::edit::{EditConflict, EditSet};
+use rex_syntax::layout::indent_at;
+use rex_syntax::{TextRange, TextSize, lex};
+
+/// How the name of a function begins that stands for another one in the device file.
+const USES_PREFIX: &str = "rex_uses_of_";
+
+/// What is kept of a function outside a class body.
+pub(super) fn function(program: &Program, of: &Instantiator) -> Result<String, EditConflict> {
+    let function = &program.functions[of.function];
+    if function.is_template() {
+        return text(program, of, function.range);
+    }
+    let body = text(program, of, TextRange::new(function.declarator_end, function.range.end()))?;
+    let head = if function.class.is_some() {
+        let range = TextRange::new(function.range.start(), function.declarator_end);
+        let declared = program.text(range);
+        let is_inline = lex::identifiers(declared, TextRange::up_to(TextSize::of(declared)))
+            .any(|at| &declared[at] == "inline");
+        format!("{}{declared}", if is_inline { "" } else { "inline " })
+    } else {
+        let parameters = program.text(function.parameters);
+        format!("static inline void {USES_PREFIX}{}{parameters}", function.name)
+    };
+    Ok(format!("{head}{body}").replace("\r\n", "\n"))
+}
+
+/// A range of an instantiating function with what does not matter removed.
+pub(super) fn text(
+    program: &Program,
+    of: &Instantiator,
+    range: TextRange,
+) -> Result<String, EditConflict> {
+    let mut edits = EditSet::new();
+    for removed in &of.removed {
+        edits.delete(with_line_start(program.source(), *removed) - range.start());
+    }
+    for region in &of.regions {
+        let construct = &program.constructs[program.regions[*region].construct];
+        let place = construct.range;
+        let indent = match (indent_at(program.source(), place.start()), construct.statement) {
+            ("", Some(statement)) => indent_at(program.source(), statement.start()),
+            _ => "",
+        };
+        let text = format!("{indent}{}", instance(program, *region));
+        edits.replace(place - range.start(), text);
+    }
+    for (statement, value) in &of.returns {
+        let is_covered = |removed: &TextRange| removed.contains_range(*statement);
+        if !of.removed.iter().any(is_covered) {
+            let before = TextRange::new(statement.start(), value.start());
+            let after = TextRange::new(value.end(), statement.end());
+            edits.replace(before - range.start(), "(void)(");
+            edits.replace(after - range.start(), ");");
+        }
+    }
+    let function = &program.functions[of.function];
+    let close = function.body.end() - TextSize::of('}');
+    let indent = indent_at(program.source(), function.range.start());
+    let last = format!("  REX_NEVER_EXECUTED();\n{indent}");
+    let before = &program.source()[..usize::from(close)];
+    let newline = match before.trim_end_matches([' ', '\t']).ends_with('\n') {
+        true => "",
+        false => "\n",
+    };
+    edits.insert(close - range.start(), 0, format!("{newline}{last}"));
+    let text = edits.apply(program.text(range).as_bytes())?;
+    Ok(String::from_utf8_lossy(&text).replace("\r\n", "\n"))
+}
+
+/// Names the kernel of a region for the template arguments at hand.
+fn instance(program: &Program, region: RegionId) -> String {
+    let kernel = program
+        .kernels
+        .iter()
+        .map(|(_, kernel)| kernel)
+        .find(|kernel| kernel.region == region);
+    match kernel.and_then(|kernel| Some((kernel, kernel.template.as_ref()?))) {
+        Some((kernel, template)) => {
+            format!("REX_INSTANCE({}, {});", kernel.names.kernel, template.arguments)
+        }
+        None => ";".to_string(),
+    }
+}
+
+/// A range from the end of the line before, when only blanks stand between.
+fn with_line_start(source: &str, range: TextRange) -> TextRange {
+    let before = &source[..usize::from(range.start())];
+    let trimmed = before.trim_end_matches([' ', '\t']);
+    match trimmed.strip_suffix('\n') {
+        Some(line) => {
+            let start = TextSize::try_from(line.len()).unwrap_or(range.start());
+            TextRange::new(start, range.end())
+        }
+        None => range,
+    }
+}
+
+/// A declaration of a function of the unit for the kept code, or its definition where the compiler needs it.
+pub(super) fn prototype(program: &Program, function: &Function) -> String {
+    let head = TextRange::new(function.range.start(), function.declarator_end);
+    let declared = program.text(head);
+    let whole = TextRange::up_to(TextSize::of(declared));
+    let needs_body = lex::identifiers(declared, whole)
+        .any(|at| matches!(&declared[at], "constexpr" | "consteval" | "auto" | "decltype"));
+    let text = match needs_body {
+        true => program.text(function.range).to_string(),
+        false => format!("{declared};"),
+    };
+    text.replace("\r\n", "\n")
+}
+
+/// Declarations of the variables of one declaration that the kept code names.
+pub(super) fn variables(program: &Program, symbols: &[SymbolId], range: TextRange) -> Vec<String> {
+    let is_constant = |symbol: &SymbolId| {
+        let found = &program.symbols[*symbol];
+        program.types.get(found.ty).is_const && program.types.category(found.ty) == Category::Scalar
+    };
+    let text = program.text(range).replace("\r\n", "\n");
+    let is_constexpr = lex::identifiers(&text, TextRange::up_to(TextSize::of(text.as_str())))
+        .any(|at| &text[at] == "constexpr");
+    if is_constexpr || symbols.iter().all(is_constant) {
+        return vec![text];
+    }
+    symbols
+        .iter()
+        .map(|symbol| {
+            let found = &program.symbols[*symbol];
+            match (found.initializer, is_deduced(program, found.ty)) {
+                (Some(initializer), true) => {
+                    let value = program.text(initializer);
+                    format!("extern std::decay<decltype({value})>::type {};", found.name)
+                }
+                _ => format!("extern {};", program.types.declare(found.ty, &found.name)),
+            }
+        })
+        .collect()
+}
+
+/// A function with the declaration of a variable whose initializer leads to an instantiation.
+pub(super) fn initializer(program: &Program, symbol: SymbolId, range: TextRange) -> String {
+    let text = program.text(range).replace("\r\n", "\n");
+    let text = text.strip_prefix("extern ").unwrap_or(&text);
+    format!("static inline void {USES_PREFIX}{}() {{ {text} }}", program.name(symbol))
+}
+
+fn is_deduced(program: &Program, ty: TypeId) -> bool {
+    match &program.types.get(ty).kind {
+        TypeKind::Named { meaning, .. } => *meaning == Meaning::Auto,
+        TypeKind::Pointer(to) | TypeKind::Reference(to) => is_deduced(program, *to),
+        TypeKind::Array { .. } | TypeKind::Function { .. } => false,
+    }
+}

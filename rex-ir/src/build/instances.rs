@@ -1,0 +1,369 @@
+//! Finds the host code that instantiates kernels of templates.
+//!
+//! Names carry it: the name of a function template with a region, of the member functions of a class template with regions, and of every template that mentions such a
+//! name. Of a function that mentions one, the statements with the name stay, and the declarations that these statements need.
+
+use indexmap::IndexSet;
+use rex_syntax::cst::Node;
+use rex_syntax::kind::{Field, Kind};
+use rex_syntax::{TextRange, lex};
+use rustc_hash::FxHashSet;
+use smol_str::SmolStr;
+
+use super::Builder;
+use super::types::declared_name;
+use crate::instance::{Instances, Instantiator};
+use crate::item::FunctionId;
+use crate::region::RegionId;
+use crate::symbol::{SymbolId, SymbolKind};
+
+impl<'u> Builder<'u> {
+    /// Fills [`Instances`].
+    pub(super) fn read_instances(&mut self) {
+        let carriers = self.carriers();
+        if carriers.is_empty() {
+            return;
+        }
+        let functions: Vec<FunctionId> = self.functions.iter().map(|(id, _)| id).collect();
+        let mut instances = Instances::default();
+        for id in functions {
+            if self.mentions(id, &carriers) || self.holds_template_region(id) {
+                instances.functions.push(self.slice(id, &carriers));
+            }
+        }
+        instances
+            .functions
+            .sort_by_key(|of| self.functions[of.function].range.start());
+        instances.initializers = self.initializers_with(&carriers);
+        instances.explicit = self.explicit_instantiations(&carriers);
+        self.add_used_names(&mut instances);
+        self.instances = instances;
+    }
+
+    fn holds_template_region(&self, id: FunctionId) -> bool {
+        self.functions[id].is_template()
+            && self.regions.iter().any(|(_, region)| region.function == id)
+    }
+
+    /// Names that lead to an instantiation.
+    fn carriers(&self) -> FxHashSet<SmolStr> {
+        let mut carriers = FxHashSet::default();
+        for (_, region) in self.regions.iter() {
+            if self.functions[region.function].is_template() {
+                self.add_carrier(region.function, &mut carriers);
+            }
+        }
+        if carriers.is_empty() {
+            return carriers;
+        }
+        loop {
+            let before = carriers.len();
+            for (id, function) in self.functions.iter() {
+                if function.is_template() && self.mentions(id, &carriers) {
+                    self.add_carrier(id, &mut carriers);
+                }
+            }
+            if carriers.len() == before {
+                return carriers;
+            }
+        }
+    }
+
+    fn add_carrier(&self, id: FunctionId, carriers: &mut FxHashSet<SmolStr>) {
+        let function = &self.functions[id];
+        let class = function.class.as_deref().map(|class| class.split('<').next().unwrap_or(class).trim());
+        let is_named = function.name.bytes().all(|byte| byte == b'_' || byte.is_ascii_alphanumeric());
+        match class {
+            // Constructors, destructors, operators and virtual functions are reached without their names.
+            Some(class) if !is_named || function.name == class || self.is_virtual(id) => {
+                carriers.insert(class.into());
+            }
+            _ => {}
+        }
+        if is_named {
+            carriers.insert(function.name.clone());
+        }
+    }
+
+    fn is_virtual(&self, id: FunctionId) -> bool {
+        let function = &self.functions[id];
+        let head = TextRange::new(function.specifiers.start(), function.body.start());
+        words(self.source, head).any(|at| matches!(self.text(at), "virtual" | "override"))
+    }
+
+    /// Whether the text of a function, behind its parameters, has one of the names.
+    fn mentions(&self, id: FunctionId, names: &FxHashSet<SmolStr>) -> bool {
+        let function = &self.functions[id];
+        let behind = TextRange::new(function.declarator_end, function.range.end());
+        words(self.source, behind).any(|at| names.contains(self.text(at)))
+    }
+
+    fn initializers_with(&self, carriers: &FxHashSet<SmolStr>) -> Vec<SymbolId> {
+        let leads = |range: TextRange| words(self.source, range).any(|at| carriers.contains(self.text(at)));
+        let mut found: Vec<SymbolId> = self
+            .symbols
+            .iter()
+            .filter(|(_, symbol)| symbol.kind == SymbolKind::Global && symbol.declaration.is_some_and(leads))
+            .map(|(id, _)| id)
+            .collect();
+        let mut seen = FxHashSet::default();
+        found.retain(|id| seen.insert(self.symbols[*id].declaration));
+        found
+    }
+
+    fn explicit_instantiations(&self, carriers: &FxHashSet<SmolStr>) -> Vec<TextRange> {
+        let unit = self.unit;
+        let class_names: FxHashSet<&str> = self
+            .regions
+            .iter()
+            .filter_map(|(_, region)| self.functions[region.function].class.as_deref())
+            .collect();
+        unit.tree
+            .root()
+            .descendants()
+            .filter(|node| node.kind() == Kind::TemplateInstantiation)
+            .filter(|node| {
+                words(self.source, node.range()).any(|at| {
+                    carriers.contains(self.text(at)) || class_names.contains(self.text(at))
+                })
+            })
+            .map(|node| node.range())
+            .collect()
+    }
+
+    /// What remains of a function.
+    fn slice(&self, id: FunctionId, carriers: &FxHashSet<SmolStr>) -> Instantiator {
+        let function = &self.functions[id];
+        let is_template = function.is_template();
+        let mut regions: Vec<RegionId> = Vec::new();
+        let mut region_ranges: Vec<TextRange> = Vec::new();
+        for (region, found) in self.regions.iter() {
+            if found.function == id {
+                regions.push(region);
+                region_ranges.push(self.constructs[found.construct].range);
+            }
+        }
+        let mut slicer = Slicer {
+            source: self.source,
+            carriers,
+            regions: &region_ranges,
+            keeps_regions: is_template,
+            needed: FxHashSet::default(),
+            removed: Vec::new(),
+            returns: Vec::new(),
+        };
+        let body = self.unit.tree.root().smallest_at(function.body);
+        // Declarations are found needed by statements, and by each other.
+        const MAX_ROUNDS: usize = 64;
+        for _ in 0..MAX_ROUNDS {
+            let before = slicer.needed.len();
+            slicer.removed.clear();
+            slicer.returns.clear();
+            slicer.compound(body);
+            slicer.need_names_of(TextRange::new(function.declarator_end, body.range().start()));
+            slicer.need_kept_names(body.range());
+            if slicer.needed.len() == before {
+                break;
+            }
+        }
+        let mut removed = slicer.removed;
+        let returns = slicer.returns;
+        // Other directives mean nothing there.
+        for directive in &self.unit.directives {
+            let is_inside = function.body.contains_range(directive.range);
+            let is_covered = |range: &TextRange| range.contains_range(directive.range);
+            if is_inside && !removed.iter().any(is_covered) && !region_ranges.iter().any(is_covered) {
+                removed.push(directive.range);
+            }
+        }
+        removed.sort_by_key(|range| range.start());
+        regions.retain(|region| {
+            let range = self.constructs[self.regions[*region].construct].range;
+            !removed.iter().any(|removed| removed.contains_range(range))
+        });
+        Instantiator {
+            function: id,
+            removed,
+            regions,
+            returns: if is_template || function.class.is_some() { Vec::new() } else { returns },
+        }
+    }
+
+    fn add_used_names(&self, instances: &mut Instances) {
+        let mut names: IndexSet<SmolStr> = IndexSet::new();
+        let mut add = |range: TextRange, removed: &[TextRange]| {
+            for at in words(self.source, range) {
+                if !removed.iter().any(|range| range.contains_range(at)) {
+                    names.insert(self.text(at).into());
+                }
+            }
+        };
+        for instantiator in &instances.functions {
+            let function = &self.functions[instantiator.function];
+            let mut hidden = instantiator.removed.clone();
+            hidden.extend(
+                instantiator
+                    .regions
+                    .iter()
+                    .map(|region| self.constructs[self.regions[*region].construct].range),
+            );
+            add(TextRange::new(function.parameters.start(), function.range.end()), &hidden);
+        }
+        for symbol in &instances.initializers {
+            if let Some(declaration) = self.symbols[*symbol].declaration {
+                add(declaration, &[]);
+            }
+        }
+        for range in &instances.explicit {
+            add(*range, &[]);
+        }
+        instances.names = names;
+    }
+}
+
+/// Removes the statements of a body that do not matter.
+struct Slicer<'a> {
+    source: &'a str,
+    carriers: &'a FxHashSet<SmolStr>,
+    /// Target regions of the function.
+    regions: &'a [TextRange],
+    /// Regions stay, as the places where kernels are named.
+    keeps_regions: bool,
+    /// Names that kept statements use.
+    needed: FxHashSet<SmolStr>,
+    removed: Vec<TextRange>,
+    returns: Vec<(TextRange, TextRange)>,
+}
+
+impl Slicer<'_> {
+    fn text(&self, range: TextRange) -> &str {
+        self.source
+            .get(usize::from(range.start())..usize::from(range.end()))
+            .unwrap_or("")
+    }
+
+    /// Goes through the statements of a block.
+    fn compound(&mut self, block: Node<'_>) {
+        let mut end = block.range().start();
+        for statement in block.children() {
+            let range = statement.range();
+            if range.start() < end {
+                continue;
+            }
+            let region = self.region_at(range);
+            if let Some(region) = region.filter(|region| region.contains_range(range)) {
+                end = region.end();
+                if !self.keeps_regions {
+                    self.removed.push(region);
+                }
+            } else if (region.is_some() && self.keeps_regions) || self.matters(statement) {
+                self.statement(statement);
+            } else {
+                self.removed.push(range);
+            }
+        }
+    }
+
+    /// The region that shares text with a statement.
+    fn region_at(&self, range: TextRange) -> Option<TextRange> {
+        let shares = |region: &&TextRange| region.intersect(range).is_some_and(|both| !both.is_empty());
+        self.regions.iter().find(shares).copied()
+    }
+
+    fn matters(&self, statement: Node<'_>) -> bool {
+        let has_carrier = || {
+            words(self.source, statement.range()).any(|at| {
+                let in_region = self.regions.iter().any(|region| region.contains_range(at));
+                !in_region && self.carriers.contains(self.text(at))
+            })
+        };
+        match statement.kind() {
+            Kind::Comment => false,
+            Kind::UsingDeclaration | Kind::NamespaceAliasDefinition => true,
+            Kind::Declaration => declared_names(statement).any(|name| self.needed.contains(name)) || has_carrier(),
+            Kind::TypeDefinition | Kind::AliasDeclaration | Kind::StructSpecifier | Kind::ClassSpecifier | Kind::UnionSpecifier | Kind::EnumSpecifier => {
+                statement
+                    .descendants()
+                    .filter(|node| matches!(node.kind(), Kind::TypeIdentifier | Kind::Identifier))
+                    .any(|node| self.needed.contains(node.text()))
+            }
+            _ => has_carrier(),
+        }
+    }
+
+    /// Goes through the blocks inside a statement that stays.
+    fn statement(&mut self, statement: Node<'_>) {
+        match statement.kind() {
+            Kind::CompoundStatement => return self.compound(statement),
+            Kind::ReturnStatement => {
+                let value = statement.children().find(|child| child.kind() != Kind::Comment);
+                if let Some(value) = value.filter(|value| value.kind() != Kind::InitializerList) {
+                    self.returns.push((statement.range(), value.range()));
+                }
+            }
+            Kind::CaseStatement => {
+                let label = statement.field(Field::Value);
+                for child in statement.children() {
+                    if Some(child) != label {
+                        match self.matters(child) {
+                            true => self.statement(child),
+                            false => self.removed.push(child.range()),
+                        }
+                    }
+                }
+                return;
+            }
+            _ => {}
+        }
+        let mut stack: Vec<Node<'_>> = statement.children().collect();
+        while let Some(node) = stack.pop() {
+            match node.kind() {
+                Kind::CompoundStatement => self.compound(node),
+                Kind::CaseStatement | Kind::ReturnStatement => self.statement(node),
+                _ => stack.extend(node.children()),
+            }
+        }
+    }
+
+    fn need_names_of(&mut self, range: TextRange) {
+        let names: Vec<SmolStr> = words(self.source, range)
+            .map(|at| SmolStr::from(self.text(at)))
+            .collect();
+        self.needed.extend(names);
+    }
+
+    fn need_kept_names(&mut self, body: TextRange) {
+        let mut names: Vec<SmolStr> = Vec::new();
+        for at in words(self.source, body) {
+            let is_hidden = |range: &TextRange| range.contains_range(at);
+            let in_region = self.regions.iter().any(is_hidden);
+            if !in_region && !self.removed.iter().any(is_hidden) {
+                names.push(self.text(at).into());
+            }
+        }
+        self.needed.extend(names);
+    }
+}
+
+/// Identifiers of a piece of text, members of objects included.
+fn words(source: &str, range: TextRange) -> impl Iterator<Item = TextRange> {
+    lex::significant_tokens(source, range)
+        .filter(|token| token.kind == lex::TokenKind::Identifier)
+        .map(|token| token.range)
+}
+
+/// Names that a declaration statement declares.
+fn declared_names<'t>(declaration: Node<'t>) -> impl Iterator<Item = &'t str> {
+    declaration
+        .fields(Field::Declarator)
+        .into_iter()
+        .flat_map(|declarator| match declared_name(declarator) {
+            Some(name) => vec![name.text()],
+            // A structured binding.
+            None => declarator
+                .descendants()
+                .filter(|node| node.kind() == Kind::Identifier)
+                .map(|node| node.text())
+                .collect(),
+        })
+}

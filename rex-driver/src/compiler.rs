@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use rex_emit::{ArtifactSet, EmitError};
+use rex_ir::program::Program;
 use rex_ir::verify::{VerifyErrors, verify};
 use rex_passes::manager::{Checking, PassFailure};
 use rex_passes::{PassManager, registry};
@@ -32,6 +33,8 @@ pub struct Compilation {
     pub diagnostics: Vec<Diagnostic>,
     /// The files the diagnostics point into.
     pub sources: SourceMap,
+    /// Headers of the project whose text has to be lowered with the file, by the names in the expansion's line markers.
+    pub needed_headers: Vec<String>,
     /// The generated files; `None` if an error stops emission.
     pub artifacts: Option<ArtifactSet>,
 }
@@ -153,6 +156,7 @@ impl Compiler {
         self.passes
             .run(&mut program, &mut diagnostics, &mut ())
             .map_err(|failure| internal(failure.into()))?;
+        let needed_headers = needed_headers(&program);
         let verified = verify(&program).map_err(|errors| internal(errors.into()))?;
         let artifacts = rex_emit::emit(verified).map_err(|error| internal(error.into()))?;
         // What rex does not support stays on the host and the rest is lowered; a mistake stops everything.
@@ -162,10 +166,37 @@ impl Compiler {
         let artifacts = (!mistakes).then_some(artifacts);
         Ok(Compilation {
             diagnostics: diagnostics.into_sorted(),
+            needed_headers,
             sources: program.sources,
             artifacts,
         })
     }
+}
+
+/// Headers with directives for the device, or with definitions of functions that device code calls.
+fn needed_headers(program: &Program) -> Vec<String> {
+    let Some(expansion) = program.unit.expansion.as_deref() else {
+        return Vec::new();
+    };
+    let called = program
+        .device_code
+        .header_functions
+        .iter()
+        .filter_map(|name| {
+            rex_ir::headers::function_declaration(&program.unit, name)?.project_file
+        });
+    let mut headers: Vec<String> = Vec::new();
+    for header in expansion
+        .headers_with_device_directives()
+        .into_iter()
+        .chain(called)
+    {
+        let header = header.to_string();
+        if !headers.contains(&header) {
+            headers.push(header);
+        }
+    }
+    headers
 }
 
 /// Target constructs in headers of the project are not lowered: the host compiler would run them on the host without a word.

@@ -16,6 +16,7 @@ pub mod preprocess;
 pub mod program;
 pub mod render;
 pub mod session;
+mod splice;
 pub mod toolchain;
 pub mod verify;
 pub mod write;

@@ -157,7 +157,7 @@ fn contains(text: &[u8], word: &[u8]) -> bool {
     text.windows(word.len()).any(|window| window == word)
 }
 
-fn include_folders(flags: &CompilerFlags) -> Vec<PathBuf> {
+pub(crate) fn include_folders(flags: &CompilerFlags) -> Vec<PathBuf> {
     let mut folders = Vec::new();
     for flag in flags.iter() {
         let first = flag.words[0].to_string_lossy().into_owned();

@@ -1,20 +1,24 @@
 //! One invocation: reads the inputs, lowers them side by side, keeps their order.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
+use rex_emit::{ArtifactKind, ArtifactSet};
 use rex_syntax::diag::{Code, Diagnostic};
 use rex_syntax::source::{FileId, FileRange, Language, SourceFile, SourceMap};
 use rex_syntax::{TextRange, TextSize};
 
+use crate::build::command::folder_of;
 use crate::build::openmp_flags;
 use crate::compiler::{Compilation, Compiler, SourceInput};
 use crate::error::Error;
 use crate::flags::{CompilerFlags, language_of};
-use crate::preprocess::{Expansion, Origin, expand, may_offload};
+use crate::preprocess::{Expansion, Origin, expand, include_folders, may_offload};
+use crate::splice::{Search, Spliced};
 use crate::toolchain::{HostCompiler, Surroundings, find_host_compiler};
 
 /// The settings all inputs of one invocation share.
@@ -104,6 +108,7 @@ impl Session {
         let compilation = Compilation {
             diagnostics: Vec::new(),
             sources,
+            needed_headers: Vec::new(),
             artifacts: None,
         };
         Ok(Lowered {
@@ -139,12 +144,15 @@ impl Session {
         };
         let mut problem = None;
         if may_offload(&bytes, origin, &self.flags) {
-            match self.expansion(origin, &bytes, language) {
+            match self.expansion(origin, &bytes, language, &self.preprocessor_words) {
                 Ok(text) => input.expansion = Some(text),
                 Err(reason) => problem = Some(reason),
             }
         }
-        let mut compilation = compiler.compile(input)?;
+        let mut compilation = compiler.compile(input.clone())?;
+        if problem.is_none() && !compilation.needed_headers.is_empty() {
+            compilation = self.with_headers(&compiler, path, &input, compilation)?;
+        }
         if let Some(reason) = problem {
             compilation
                 .diagnostics
@@ -158,16 +166,83 @@ impl Session {
         })
     }
 
+    /// Lowers a file again with the text of the headers in it that have to be lowered, until no more are needed.
+    fn with_headers(
+        &self,
+        compiler: &Compiler,
+        path: &Path,
+        input: &SourceInput,
+        first: Compilation,
+    ) -> Result<Compilation, Error> {
+        const MAX_ROUNDS: usize = 16;
+        let folder = match is_stdin(path) {
+            true => Path::new("."),
+            false => folder_of(path),
+        };
+        let folders = include_folders(&self.flags);
+        let read = |path: &Path| fs::read(path).ok();
+        let mut wanted = BTreeSet::new();
+        let mut compilation = first;
+        let mut spliced = None;
+        for _ in 0..MAX_ROUNDS {
+            let before = wanted.len();
+            wanted.extend(compilation.needed_headers.iter().map(PathBuf::from));
+            if wanted.len() == before {
+                break;
+            }
+            let search = Search {
+                folders: &folders,
+                wanted: &wanted,
+                read: &read,
+            };
+            let Some(found) = Spliced::new(&input.bytes, folder, &search) else {
+                break;
+            };
+            let words = ["-iquote".into(), folder.as_os_str().to_owned()];
+            let origin = Origin::Stdin(&input.name);
+            let Ok(text) = self.expansion(origin, &found.bytes, input.language, &words) else {
+                break;
+            };
+            compilation = compiler.compile(SourceInput {
+                bytes: found.bytes.clone(),
+                expansion: Some(text),
+                ..input.clone()
+            })?;
+            spliced = Some(found);
+        }
+        if let Some(spliced) = spliced {
+            let original = SourceFile::new(&*input.name, input.language, input.bytes.clone());
+            spliced.place(
+                original,
+                &mut compilation.sources,
+                &mut compilation.diagnostics,
+            );
+            compilation.artifacts = compilation.artifacts.map(|artifacts| {
+                let mut restored = ArtifactSet::new();
+                for artifact in artifacts.iter() {
+                    let bytes = match artifact.kind {
+                        ArtifactKind::Host => spliced.restore(&artifact.bytes),
+                        _ => artifact.bytes.clone(),
+                    };
+                    restored.push(artifact.kind, artifact.file_name.clone(), bytes);
+                }
+                restored
+            });
+        }
+        Ok(compilation)
+    }
+
     fn expansion(
         &self,
         origin: Origin<'_>,
         bytes: &[u8],
         language: Language,
+        own_words: &[OsString],
     ) -> Result<Vec<u8>, String> {
         let compiler: HostCompiler = find_host_compiler(&self.surroundings, language)
             .map_err(|missing| missing.to_string())?;
         let mut words = self.flags.for_preprocessing(language);
-        words.extend(self.preprocessor_words.clone());
+        words.extend(own_words.iter().cloned());
         words.extend(
             openmp_flags(&self.flags, compiler.family)
                 .first()

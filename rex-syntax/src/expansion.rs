@@ -155,6 +155,34 @@ impl Expansion {
         found
     }
 
+    /// Headers of the project with directives that concern the device, by the names in their line markers.
+    pub fn headers_with_device_directives(&self) -> Vec<SmolStr> {
+        let mut found: Vec<SmolStr> = Vec::new();
+        for (at, _) in self.text.match_indices("#pragma omp ") {
+            let line = self.text[at..].lines().next().unwrap_or("");
+            let mut words = line
+                .split(|c: char| c.is_whitespace() || c == '(')
+                .filter(|word| !word.is_empty())
+                .skip(2);
+            let concerns_device = match words.next() {
+                Some("target") => true,
+                Some("declare") => matches!(words.next(), Some("target" | "mapper" | "reduction")),
+                Some("begin") => words.next() == Some("declare") && words.next() == Some("target"),
+                _ => false,
+            };
+            let Ok(at) = TextSize::try_from(at) else {
+                continue;
+            };
+            if concerns_device
+                && let (HeaderOrigin::User { file }, _) = self.place_of(at)
+                && !found.contains(&file)
+            {
+                found.push(file);
+            }
+        }
+        found
+    }
+
     pub(crate) fn defines(&self) -> &[DefineLine] {
         &self.defines
     }

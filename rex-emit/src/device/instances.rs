@@ -19,7 +19,11 @@ pub(super) fn function(program: &Program, of: &Instantiator) -> Result<String, E
     if function.is_template() {
         return text(program, of, function.range);
     }
-    let body = text(program, of, TextRange::new(function.declarator_end, function.range.end()))?;
+    let body = text(
+        program,
+        of,
+        TextRange::new(function.declarator_end, function.range.end()),
+    )?;
     let head = if function.class.is_some() {
         let range = TextRange::new(function.range.start(), function.declarator_end);
         let declared = program.text(range);
@@ -28,7 +32,10 @@ pub(super) fn function(program: &Program, of: &Instantiator) -> Result<String, E
         format!("{}{declared}", if is_inline { "" } else { "inline " })
     } else {
         let parameters = program.text(function.parameters);
-        format!("static inline void {USES_PREFIX}{}{parameters}", function.name)
+        format!(
+            "static inline void {USES_PREFIX}{}{parameters}",
+            function.name
+        )
     };
     Ok(format!("{head}{body}").replace("\r\n", "\n"))
 }
@@ -46,7 +53,10 @@ pub(super) fn text(
     for region in &of.regions {
         let construct = &program.constructs[program.regions[*region].construct];
         let place = construct.range;
-        let indent = match (indent_at(program.source(), place.start()), construct.statement) {
+        let indent = match (
+            indent_at(program.source(), place.start()),
+            construct.statement,
+        ) {
             ("", Some(statement)) => indent_at(program.source(), statement.start()),
             _ => "",
         };
@@ -85,7 +95,10 @@ fn instance(program: &Program, region: RegionId) -> String {
         .find(|kernel| kernel.region == region);
     match kernel.and_then(|kernel| Some((kernel, kernel.template.as_ref()?))) {
         Some((kernel, template)) => {
-            format!("REX_INSTANCE({}, {});", kernel.names.kernel, template.arguments)
+            format!(
+                "REX_INSTANCE({}, {});",
+                kernel.names.kernel, template.arguments
+            )
         }
         None => ";".to_string(),
     }
@@ -109,8 +122,12 @@ pub(super) fn prototype(program: &Program, function: &Function) -> String {
     let head = TextRange::new(function.range.start(), function.declarator_end);
     let declared = program.text(head);
     let whole = TextRange::up_to(TextSize::of(declared));
-    let needs_body = lex::identifiers(declared, whole)
-        .any(|at| matches!(&declared[at], "constexpr" | "consteval" | "auto" | "decltype"));
+    let needs_body = lex::identifiers(declared, whole).any(|at| {
+        matches!(
+            &declared[at],
+            "constexpr" | "consteval" | "auto" | "decltype"
+        )
+    });
     let text = match needs_body {
         true => program.text(function.range).to_string(),
         false => format!("{declared};"),
@@ -149,7 +166,10 @@ pub(super) fn variables(program: &Program, symbols: &[SymbolId], range: TextRang
 pub(super) fn initializer(program: &Program, symbol: SymbolId, range: TextRange) -> String {
     let text = program.text(range).replace("\r\n", "\n");
     let text = text.strip_prefix("extern ").unwrap_or(&text);
-    format!("static inline void {USES_PREFIX}{}() {{ {text} }}", program.name(symbol))
+    format!(
+        "static inline void {USES_PREFIX}{}() {{ {text} }}",
+        program.name(symbol)
+    )
 }
 
 fn is_deduced(program: &Program, ty: TypeId) -> bool {

@@ -113,17 +113,27 @@ impl Host<'_> {
             .program
             .items
             .iter()
-            .find(|item| matches!(item.kind, ItemKind::Function(_) | ItemKind::Variables(_)))
+            .find(|item| has_code(item))
             .map_or(TextSize::of(source), |item| item.range.start());
         let mut depth = 0u32;
         let mut pending = false;
         let mut place = None;
+        let mut outermost = TextSize::of(source);
         for line in rex_syntax::pragma::directives(source) {
-            if line.range.start() >= first_code && depth == 0 {
+            if line.range.start() >= first_code {
+                // The first code stands inside a conditional: an include guard, whose header is a part of the file.
+                if depth > 0 && place.is_none() {
+                    return (outermost, "", "\n\n");
+                }
                 break;
             }
             match line.name(source) {
-                "if" | "ifdef" | "ifndef" => depth += 1,
+                "if" | "ifdef" | "ifndef" => {
+                    if depth == 0 {
+                        outermost = line.range.start();
+                    }
+                    depth += 1;
+                }
                 "endif" => {
                     depth = depth.saturating_sub(1);
                     if depth == 0 && pending {
@@ -152,6 +162,15 @@ impl Host<'_> {
                 (first, "", "\n\n")
             }
         }
+    }
+}
+
+/// Whether an item is or holds a function or a variable.
+fn has_code(item: &Item) -> bool {
+    match &item.kind {
+        ItemKind::Function(_) | ItemKind::Variables(_) => true,
+        ItemKind::Block { items, .. } => items.iter().any(has_code),
+        _ => false,
     }
 }
 

@@ -71,8 +71,14 @@ impl<'u> Builder<'u> {
 
     fn add_carrier(&self, id: FunctionId, carriers: &mut FxHashSet<SmolStr>) {
         let function = &self.functions[id];
-        let class = function.class.as_deref().map(|class| class.split('<').next().unwrap_or(class).trim());
-        let is_named = function.name.bytes().all(|byte| byte == b'_' || byte.is_ascii_alphanumeric());
+        let class = function
+            .class
+            .as_deref()
+            .map(|class| class.split('<').next().unwrap_or(class).trim());
+        let is_named = function
+            .name
+            .bytes()
+            .all(|byte| byte == b'_' || byte.is_ascii_alphanumeric());
         match class {
             // Constructors, destructors, operators and virtual functions are reached without their names.
             Some(class) if !is_named || function.name == class || self.is_virtual(id) => {
@@ -99,11 +105,14 @@ impl<'u> Builder<'u> {
     }
 
     fn initializers_with(&self, carriers: &FxHashSet<SmolStr>) -> Vec<SymbolId> {
-        let leads = |range: TextRange| words(self.source, range).any(|at| carriers.contains(self.text(at)));
+        let leads =
+            |range: TextRange| words(self.source, range).any(|at| carriers.contains(self.text(at)));
         let mut found: Vec<SymbolId> = self
             .symbols
             .iter()
-            .filter(|(_, symbol)| symbol.kind == SymbolKind::Global && symbol.declaration.is_some_and(leads))
+            .filter(|(_, symbol)| {
+                symbol.kind == SymbolKind::Global && symbol.declaration.is_some_and(leads)
+            })
             .map(|(id, _)| id)
             .collect();
         let mut seen = FxHashSet::default();
@@ -160,7 +169,10 @@ impl<'u> Builder<'u> {
             slicer.removed.clear();
             slicer.returns.clear();
             slicer.compound(body);
-            slicer.need_names_of(TextRange::new(function.declarator_end, body.range().start()));
+            slicer.need_names_of(TextRange::new(
+                function.declarator_end,
+                body.range().start(),
+            ));
             slicer.need_kept_names(body.range());
             if slicer.needed.len() == before {
                 break;
@@ -172,7 +184,8 @@ impl<'u> Builder<'u> {
         for directive in &self.unit.directives {
             let is_inside = function.body.contains_range(directive.range);
             let is_covered = |range: &TextRange| range.contains_range(directive.range);
-            if is_inside && !removed.iter().any(is_covered) && !region_ranges.iter().any(is_covered) {
+            if is_inside && !removed.iter().any(is_covered) && !region_ranges.iter().any(is_covered)
+            {
                 removed.push(directive.range);
             }
         }
@@ -185,7 +198,11 @@ impl<'u> Builder<'u> {
             function: id,
             removed,
             regions,
-            returns: if is_template || function.class.is_some() { Vec::new() } else { returns },
+            returns: if is_template || function.class.is_some() {
+                Vec::new()
+            } else {
+                returns
+            },
         }
     }
 
@@ -207,7 +224,10 @@ impl<'u> Builder<'u> {
                     .iter()
                     .map(|region| self.constructs[self.regions[*region].construct].range),
             );
-            add(TextRange::new(function.parameters.start(), function.range.end()), &hidden);
+            add(
+                TextRange::new(function.parameters.start(), function.range.end()),
+                &hidden,
+            );
         }
         for symbol in &instances.initializers {
             if let Some(declaration) = self.symbols[*symbol].declaration {
@@ -266,7 +286,8 @@ impl Slicer<'_> {
 
     /// The region that shares text with a statement.
     fn region_at(&self, range: TextRange) -> Option<TextRange> {
-        let shares = |region: &&TextRange| region.intersect(range).is_some_and(|both| !both.is_empty());
+        let shares =
+            |region: &&TextRange| region.intersect(range).is_some_and(|both| !both.is_empty());
         self.regions.iter().find(shares).copied()
     }
 
@@ -280,13 +301,18 @@ impl Slicer<'_> {
         match statement.kind() {
             Kind::Comment => false,
             Kind::UsingDeclaration | Kind::NamespaceAliasDefinition => true,
-            Kind::Declaration => declared_names(statement).any(|name| self.needed.contains(name)) || has_carrier(),
-            Kind::TypeDefinition | Kind::AliasDeclaration | Kind::StructSpecifier | Kind::ClassSpecifier | Kind::UnionSpecifier | Kind::EnumSpecifier => {
-                statement
-                    .descendants()
-                    .filter(|node| matches!(node.kind(), Kind::TypeIdentifier | Kind::Identifier))
-                    .any(|node| self.needed.contains(node.text()))
+            Kind::Declaration => {
+                declared_names(statement).any(|name| self.needed.contains(name)) || has_carrier()
             }
+            Kind::TypeDefinition
+            | Kind::AliasDeclaration
+            | Kind::StructSpecifier
+            | Kind::ClassSpecifier
+            | Kind::UnionSpecifier
+            | Kind::EnumSpecifier => statement
+                .descendants()
+                .filter(|node| matches!(node.kind(), Kind::TypeIdentifier | Kind::Identifier))
+                .any(|node| self.needed.contains(node.text())),
             _ => has_carrier(),
         }
     }
@@ -296,7 +322,9 @@ impl Slicer<'_> {
         match statement.kind() {
             Kind::CompoundStatement => return self.compound(statement),
             Kind::ReturnStatement => {
-                let value = statement.children().find(|child| child.kind() != Kind::Comment);
+                let value = statement
+                    .children()
+                    .find(|child| child.kind() != Kind::Comment);
                 if let Some(value) = value.filter(|value| value.kind() != Kind::InitializerList) {
                     self.returns.push((statement.range(), value.range()));
                 }

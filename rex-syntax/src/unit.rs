@@ -95,14 +95,17 @@ impl Unit {
     ///
     /// `None` for a standalone or declarative directive, and where no statement follows.
     pub fn statement_of(&self, directive_idx: usize) -> Option<Node<'_>> {
-        if self.directives.get(directive_idx)?.association() != Association::Statement {
+        let directive = self.directives.get(directive_idx)?;
+        if directive.association() != Association::Statement {
             return None;
         }
         let mask = self.mask_of(directive_idx)?;
         let body = mask.field(Field::Body)?;
         // An assumed `;` is no statement.
         let is_assumed = body.is_missing() || (body.has_error() && body.range().is_empty());
-        (!is_assumed).then_some(body)
+        // In damaged text the parser may take a part of the mask itself for the body.
+        let follows = body.range().start() >= directive.range.end();
+        (follows && !is_assumed).then_some(body)
     }
 
     /// The directive that this node stands for in the tree.

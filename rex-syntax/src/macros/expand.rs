@@ -144,11 +144,10 @@ fn call_range(
         match token.text(text) {
             "(" => depth += 1,
             ")" if depth == 1 => return Some(name.range.cover(token.range)),
-            ")" => depth -= 1,
+            ")" if depth > 1 => depth -= 1,
+            // The name of a function-like macro without arguments is no call.
+            _ if depth == 0 => return None,
             _ => {}
-        }
-        if depth == 0 {
-            return None;
         }
     }
     None

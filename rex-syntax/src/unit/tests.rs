@@ -110,3 +110,11 @@ fn attributes_that_cannot_be_written_out_are_reported() {
         [(Code::UnsupportedDirective, "[[omp::decl(declare_target)]]")]
     );
 }
+
+#[test]
+fn a_statement_never_lies_inside_its_directive() {
+    assert_eq!(
+        associations("#pragma omp parallel\n[else a = b;", Language::C),
+        ["parallel: -"]
+    );
+}

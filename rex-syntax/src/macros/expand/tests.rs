@@ -88,3 +88,13 @@ fn recursion_ends() {
         None
     );
 }
+
+#[test]
+fn a_name_without_arguments_is_no_call() {
+    let text = "#define M(x) _Pragma(\"omp x\")\nf(M);";
+    let macros = MacroTable::read(text, &[], None, |_| TextSize::new(0));
+    assert_eq!(
+        macros.expand_call(text, TextSize::of(text) - TextSize::new(3)),
+        None
+    );
+}

@@ -5,11 +5,13 @@
 //   -DREX_LLVM_ABI=19                          the LLVM version of libomptarget (14 to 22)
 //   -DREX_EMBED_IMAGE="\"/path/to/image\""     puts the image into the program; otherwise it is searched
 //   -DREX_IMAGE_NAME="\"my_library.cubin\""    the file that is searched, default rex_lib_nvidia.cubin
+//   -DREX_CUDA_SPIN=0                          lets threads that wait for a GPU sleep
 // and link with  -Wl,--no-as-needed -lomptarget -lomp.
 //
 // At run time:
 //   REX_CUBIN_PATH=FILE-OR-FOLDER   where the image is
 //   REX_VERBOSE=1                   prints each step, launch and transfer with its source line
+//   REX_CUDA_SPIN=0                 threads that wait for a GPU sleep: fewer cycles, slower launches
 //   OMP_TARGET_OFFLOAD              as OpenMP says: mandatory, disabled, or default
 
 #include "rex_kmp.h"
@@ -36,6 +38,9 @@
 
 #ifndef REX_IMAGE_NAME
 #define REX_IMAGE_NAME "rex_lib_nvidia.cubin"
+#endif
+#ifndef REX_CUDA_SPIN
+#define REX_CUDA_SPIN 1
 #endif
 
 // ---- What LLVM's runtime defines -----------------------------------------------------------------------
@@ -351,29 +356,76 @@ bool Image::read_symbols(const Elf64_Ehdr &header) {
   return true;
 }
 
-/// Whether some GPU of this machine runs the image: same major compute capability, minor not older.
-void check_gpu(const Image &image, Problems &problems) {
-  void *driver = dlopen("libcuda.so.1", RTLD_NOW);
-  if (!driver)
-    return problems.add("no NVIDIA driver (libcuda.so.1) on this machine: use an image for the host device");
-  const auto call = [driver](const char *name) {
-    return reinterpret_cast<int (*)(...)>(dlsym(driver, name));
-  };
+/// NVIDIA's driver interface, as far as it is used here (cuda.h, CUDA 7 to 13).
+class CudaDriver {
+public:
+  CudaDriver() : library_(dlopen("libcuda.so.1", RTLD_NOW)) {}
 
-  int count = 0;
-  if (call("cuInit")(0) != 0 || call("cuDeviceGetCount")(&count) != 0 || count == 0)
-    return problems.add("no NVIDIA device: use an image for the host device");
-  std::string found;
-  for (int device = 0; device < count; ++device) {
-    constexpr int kMajor = 75, kMinor = 76; // CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_*
-    unsigned major = 0, minor = 0;
-    call("cuDeviceGetAttribute")(&major, kMajor, device);
-    call("cuDeviceGetAttribute")(&minor, kMinor, device);
-    if (major == image.capability() / 10 && minor >= image.capability() % 10) return;
-    found += (found.empty() ? "sm_" : ", sm_") + std::to_string(major * 10 + minor);
+  bool is_loaded() const { return library_; }
+  /// The number of devices, 0 when the driver does not start.
+  int start() const {
+    int count = 0;
+    return call("cuInit", 0u) && call("cuDeviceGetCount", &count) ? count : 0;
   }
-  problems.add("the image is for sm_" + std::to_string(image.capability()) + " but this machine has " +
-               found + ": build the device image for that");
+  /// 90 for sm_90.
+  unsigned capability(int device) const {
+    constexpr int kMajor = 75, kMinor = 76; // CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_*
+    int major = 0, minor = 0;
+    call("cuDeviceGetAttribute", &major, kMajor, device);
+    call("cuDeviceGetAttribute", &minor, kMinor, device);
+    return static_cast<unsigned>(major * 10 + minor);
+  }
+  /// Makes the device's context such that a waiting thread asks again and again: on an H200 a launch takes
+  /// 12 microseconds so, and 28 when the thread sleeps, as LLVM has it. A context that exists stays as it is.
+  void spin_while_waiting(int device) const {
+    constexpr unsigned kSpin = 1; // CU_CTX_SCHED_SPIN
+    unsigned flags = 0;
+    int exists = 1;
+    void *context = nullptr;
+    if (call("cuDevicePrimaryCtxGetState", device, &flags, &exists) && !exists &&
+        call("cuDevicePrimaryCtxSetFlags_v2", device, kSpin))
+      call("cuDevicePrimaryCtxRetain", &context, device); // LLVM would set its flags for a context without users
+  }
+
+private:
+  /// False when the driver lacks the function or it fails.
+  template <typename... Argument> bool call(const char *name, Argument... argument) const {
+    auto *function = reinterpret_cast<int (*)(Argument...)>(dlsym(library_, name));
+    return function && function(argument...) == 0;
+  }
+
+  void *library_; // stays open: the runtime uses it too
+};
+
+/// Whether waiting threads may keep a processor busy: REX_CUDA_SPIN, from the environment or the compiler.
+bool spin_is_wanted() {
+  const char *value = std::getenv("REX_CUDA_SPIN");
+  return value && *value ? std::strcmp(value, "0") != 0 : REX_CUDA_SPIN != 0;
+}
+
+/// Whether some GPU of this machine runs the image: same major compute capability, minor not older. Those
+/// that do get their contexts, which LLVM from 19 on makes right after, and earlier versions at first use.
+void check_gpu(const Image &image, int llvm, Problems &problems) {
+  const CudaDriver driver;
+  if (!driver.is_loaded())
+    return problems.add("no NVIDIA driver (libcuda.so.1) on this machine: use an image for the host device");
+  const int count = driver.start();
+  if (count == 0) return problems.add("no NVIDIA device: use an image for the host device");
+
+  std::string others;
+  bool runs = false;
+  for (int device = 0; device < count; ++device) {
+    const unsigned capability = driver.capability(device);
+    if (capability / 10 == image.capability() / 10 && capability >= image.capability()) {
+      runs = true;
+      if (llvm >= 19 && spin_is_wanted()) driver.spin_while_waiting(device);
+    } else {
+      others += (others.empty() ? "sm_" : ", sm_") + std::to_string(capability);
+    }
+  }
+  if (!runs)
+    problems.add("the image is for sm_" + std::to_string(image.capability()) + " but this machine has " + others +
+                 ": build the device image for that");
 }
 
 // ---- Finding the image ----------------------------------------------------------------------------------
@@ -597,7 +649,7 @@ Registration *Registration::create(Problems &problems) {
     if (it->image_.cubin_version() >= 8 && llvm < 22)
       image_problems.add("the cubin is written by CUDA 13, which LLVM " + std::to_string(llvm) +
                          " cannot load: use ptxas of CUDA 12, or LLVM 22");
-    if (it->kind() == Image::Kind::nvidia) check_gpu(it->image_, image_problems);
+    if (it->kind() == Image::Kind::nvidia) check_gpu(it->image_, llvm, image_problems);
   }
   problems.add(image_problems);
   if (!problems.none()) return nullptr;

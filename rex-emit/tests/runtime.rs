@@ -508,6 +508,46 @@ fn unusable_images_are_refused_each_with_its_reason() {
 }
 
 #[test]
+fn contexts_of_gpus_spin_unless_they_exist_or_nobody_wants_it() {
+    let Some(tools) = Toolbox::new("spin") else {
+        return;
+    };
+    let shared = ["-shared", "-fPIC"];
+    let cuda = tools.file("cuda");
+    fs::create_dir(&cuda).expect("the folder can be made");
+    let library = |source: &str, output: &Path| {
+        let mut command = tools.compiler("gcc");
+        command.args(shared).arg(program_file(source));
+        must_succeed(command.arg("-o").arg(output));
+    };
+    library("fake_cuda.c", &cuda.join("libcuda.so.1"));
+    let image = tools.file(IMAGE);
+    library("cubin.c", &image);
+    let mut bytes = fs::read(&image).expect("the object can be read");
+    for (at, byte) in [(18, 190), (8, 7), (48, 90), (49, 0)] {
+        bytes[at] = byte; // a cubin of CUDA 12 for sm_90
+    }
+    fs::write(&image, bytes).expect("the image can be written");
+
+    let made = |program: &Path, variables: &[(&str, &str)]| {
+        let cuda = cuda.to_string_lossy();
+        let mut all = vec![("LD_LIBRARY_PATH", &*cuda)];
+        all.extend(variables);
+        tools.run(program, &[], &all).stdout
+    };
+    let program = tools.program("init_only", "init_only.c", &[]);
+    assert_eq!(made(&program, &[]), "flags of 0: 1\nretained 0\n");
+    assert_eq!(made(&program, &[("FAKE_CUDA_ACTIVE", "1")]), "");
+    assert_eq!(made(&program, &[("REX_CUDA_SPIN", "0")]), "");
+    let sleeping = tools.program("sleeping", "init_only.c", &["-DREX_CUDA_SPIN=0"]);
+    assert_eq!(made(&sleeping, &[]), "");
+    assert_eq!(
+        made(&sleeping, &[("REX_CUDA_SPIN", "1")]),
+        "flags of 0: 1\nretained 0\n"
+    );
+}
+
+#[test]
 fn images_are_found_in_the_documented_order() {
     let Some(tools) = Toolbox::new("search") else {
         return;

@@ -170,6 +170,7 @@ impl Toolbox {
         for name in [
             "REX_CUBIN_PATH",
             "REX_VERBOSE",
+            "REX_CUDA_SPIN",
             "REX_HOST_THREADS",
             "REX_HOST_STACK",
             "OMP_TARGET_OFFLOAD",

@@ -186,6 +186,8 @@ impl<'u> Builder<'u> {
             let is_covered = |range: &TextRange| range.contains_range(directive.range);
             if is_inside && !removed.iter().any(is_covered) && !region_ranges.iter().any(is_covered)
             {
+                // The tree has a stand-in statement at a directive that has none of its own.
+                removed.retain(|range| !directive.range.contains_range(*range));
                 removed.push(directive.range);
             }
         }

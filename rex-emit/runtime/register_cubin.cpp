@@ -538,6 +538,7 @@ private:
   std::unique_ptr<Table> table_{new Table};
   void *own_handle_ = nullptr;
   const rex_instance_entry *last_instance_ = nullptr;
+  int32_t requirements_ = 0;
   bool registered_ = false;
 };
 
@@ -559,9 +560,13 @@ void Registration::fill_table(Problems &problems) {
   std::vector<__tgt_offload_entry> &entries = table_->entries;
   size_t instances_count = 0;
   for (const rex_instance_entry *instance = first_instance; instance; instance = instance->next) ++instances_count;
-  entries.reserve(HostEntries().size() + instances_count + 1); // an address of its own, also for an empty table
+  entries.reserve(HostEntries().size() + instances_count + 2); // an address of its own, also for an empty table
   std::string missing;
   for (const __tgt_offload_entry &entry : HostEntries()) {
+    if (entry.flags & REX_REQUIRES_FLAG) {
+      requirements_ |= static_cast<int32_t>(entry.data);
+      continue;
+    }
     table_->names.push_back(entry.name + (entry.size == 0 ? kernel_suffix : ""));
     std::string &name = table_->names.back();
     if (!image_.symbol(name)) missing += (missing.empty() ? "" : ", ") + name;
@@ -591,6 +596,13 @@ void Registration::fill_table(Problems &problems) {
                 return at_a && at_b && *at_a < *at_b;
               });
 #endif
+#if REX_LLVM_ABI >= 19
+  // Last: LLVM 22 takes a table that begins with an entry without address for one of the newer layout.
+  if (requirements_ && !entries.empty()) {
+    const __tgt_offload_entry entry = REX_REQUIRES_ENTRY(requirements_);
+    entries.push_back(entry);
+  }
+#endif
 }
 
 /// Whether kernels take the hidden parameter exactly when this runtime passes it.
@@ -618,6 +630,10 @@ void Registration::add_to_runtime() {
   table_->image = {image_.begin(), image_.end(), begin, end};
   table_->descriptor = {1, &table_->image, begin, end};
   // A library stays loaded while it is registered: another one at its address would have its host keys.
+#if REX_LLVM_ABI < 19
+  if (requirements_)
+    if (auto *require = runtime_function<void(int64_t)>("__tgt_register_requires")) require(requirements_);
+#endif
   if (!own_library().empty()) own_handle_ = dlopen(own_library().c_str(), RTLD_NOW | RTLD_NOLOAD);
   llvm_register_lib(&table_->descriptor);
   registered_ = true;
@@ -788,6 +804,27 @@ __attribute__((visibility("protected"))) const char *rex_offload_error() {
   return life.problem.empty() ? nullptr : life.problem.c_str();
 }
 
+// ---- Devices --------------------------------------------------------------------------------------------
+
+namespace {
+
+/// The runtime's number of a device: for it, -1 is the default device, and the initial device comes behind
+/// all others. Ends the program for a number that OpenMP calls invalid.
+int64_t runtime_device(const Location &where, int64_t device) {
+  constexpr int64_t kDefault = -1;
+  if (device >= 0) return device;
+  if (device == REX_DEVICE_DEFAULT) return kDefault;
+  if (device != REX_DEVICE_INITIAL) {
+    say(where.text() + ": device(" + std::to_string(device) +
+        ") is no device: numbers begin at 0, and omp_initial_device is " + std::to_string(REX_DEVICE_INITIAL));
+    std::exit(EXIT_FAILURE);
+  }
+  static const auto initial_device = runtime_function<int()>("omp_get_initial_device");
+  return initial_device ? initial_device() : kDefault;
+}
+
+} // namespace
+
 // ---- Launch ---------------------------------------------------------------------------------------------
 
 namespace {
@@ -892,6 +929,7 @@ int launch(Ident *where, int64_t device, Geometry geometry, void *key, __tgt_ker
 int rex___tgt_target_kernel(const char *file, const char *function, int line, int64_t device, int32_t teams,
                             int32_t threads, void *key, const __tgt_kernel_arguments *arguments) {
   Location where(file, function, line);
+  const int64_t number = runtime_device(where, device);
   Registration *registered = registration_for(where);
   if (!registered) return -1;
 
@@ -901,9 +939,9 @@ int rex___tgt_target_kernel(const char *file, const char *function, int line, in
         std::to_string(geometry.threads) + " threads, " + std::to_string(arguments->NumArgs) + " arguments");
 
   __tgt_kernel_arguments fresh = *arguments; // the runtime writes into the packet
-  if (registered->kind() == Image::Kind::nvidia) return launch(where.ident(), device, geometry, key, fresh);
+  if (registered->kind() == Image::Kind::nvidia) return launch(where.ident(), number, geometry, key, fresh);
   HostArguments extended(fresh, geometry);
-  return launch(where.ident(), device, geometry, key, fresh);
+  return launch(where.ident(), number, geometry, key, fresh);
 }
 
 // ---- Data -----------------------------------------------------------------------------------------------
@@ -944,24 +982,27 @@ void rex___tgt_target_data_begin(const char *file, const char *function, int lin
                                  int32_t count, void **bases, void **begins, int64_t *sizes, int64_t *types,
                                  void **names) {
   Location where(file, function, line);
+  const int64_t number = runtime_device(where, device);
   if (data_call("data begin", where, count, begins, sizes, types, names))
-    llvm_data_begin(where.ident(), device, count, bases, begins, sizes, types, names, nullptr);
+    llvm_data_begin(where.ident(), number, count, bases, begins, sizes, types, names, nullptr);
 }
 
 void rex___tgt_target_data_end(const char *file, const char *function, int line, int64_t device,
                                int32_t count, void **bases, void **begins, int64_t *sizes, int64_t *types,
                                void **names) {
   Location where(file, function, line);
+  const int64_t number = runtime_device(where, device);
   if (data_call("data end", where, count, begins, sizes, types, names))
-    llvm_data_end(where.ident(), device, count, bases, begins, sizes, types, names, nullptr);
+    llvm_data_end(where.ident(), number, count, bases, begins, sizes, types, names, nullptr);
 }
 
 void rex___tgt_target_data_update(const char *file, const char *function, int line, int64_t device,
                                   int32_t count, void **bases, void **begins, int64_t *sizes, int64_t *types,
                                   void **names) {
   Location where(file, function, line);
+  const int64_t number = runtime_device(where, device);
   if (data_call("data update", where, count, begins, sizes, types, names))
-    llvm_data_update(where.ident(), device, count, bases, begins, sizes, types, names, nullptr);
+    llvm_data_update(where.ident(), number, count, bases, begins, sizes, types, names, nullptr);
 }
 
 // ---- Lists of items -------------------------------------------------------------------------------------

@@ -71,7 +71,23 @@ struct __tgt_offload_entry {
 #endif
 
 #define REX_KERNEL_ENTRY(key, symbol) REX_ENTRY(&(key), symbol, 0, 0)
+/* flags: 0, or REX_LINK for the pointer to a variable of `declare target link`. */
 #define REX_GLOBAL_ENTRY(address, symbol, bytes, flags) REX_ENTRY(address, symbol, bytes, flags)
+#define REX_LINK 1
+
+/* What a file demands of every device. register_cubin.cpp tells the runtime: in the table (LLVM 19 and later)
+ * or by a call. */
+#define REX_REQUIRES_FLAG 0x10
+#define REX_REVERSE_OFFLOAD 2
+#define REX_UNIFIED_ADDRESS 4
+#define REX_UNIFIED_SHARED_MEMORY 8
+#define REX_DYNAMIC_ALLOCATORS 16
+#if REX_LLVM_ABI >= 20
+#define REX_REQUIRES_ENTRY(requirements)                                                                     \
+  {0, 1, 1, REX_REQUIRES_FLAG, NULL, (char *)".requires", 0, (requirements), NULL}
+#else
+#define REX_REQUIRES_ENTRY(requirements) {NULL, (char *)"", 0, REX_REQUIRES_FLAG, (requirements)}
+#endif
 
 /* Entries of all files meet in one section. Without aligned(8) gcc leaves holes between them; without
  * retain a linker that collects garbage drops them. They are never const: a section cannot hold both. */
@@ -119,8 +135,18 @@ struct __tgt_kernel_arguments {
     { 0, 0, 0 }, { 0, 0, 0 }, 0 }
 /* clang-format on */
 
-/* The device of a directive without a device clause. */
-#define REX_DEVICE_DEFAULT (-1)
+/* The kind of a dependence. gcc before 13 lacks it: there the tasks of a set follow each other. */
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ < 13
+#define REX_INOUTSET inout
+#else
+#define REX_INOUTSET inoutset
+#endif
+
+/* The device of a directive without a device clause. No number of the program's means it. */
+#define REX_DEVICE_DEFAULT INT64_MIN
+/* OpenMP's own numbers, for omp.h files that lack them. */
+#define REX_DEVICE_INITIAL (-1)
+#define REX_DEVICE_INVALID (-2)
 
 /* Number of teams for a kernel whose teams all update one place at their end (a reduction), when the program
  * leaves the number open: as few as keep the device busy. 0 leaves it open for any other kernel. */

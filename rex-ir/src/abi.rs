@@ -38,6 +38,24 @@ bitflags! {
     }
 }
 
+bitflags! {
+    /// What a program demands of its devices with `requires`.
+    ///
+    /// # Source
+    /// LLVM `openmp/libomptarget/include` (14 to 18: `omptarget.h`, `OpenMPOffloadingRequiresDirFlags`; 19 to 22: `Shared/Requirements.h`).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+    pub struct Requirements: u32 {
+        /// `reverse_offload`.
+        const REVERSE_OFFLOAD = 0x2;
+        /// `unified_address`.
+        const UNIFIED_ADDRESS = 0x4;
+        /// `unified_shared_memory`, and `self_maps`, which needs it.
+        const UNIFIED_SHARED_MEMORY = 0x8;
+        /// `dynamic_allocators`.
+        const DYNAMIC_ALLOCATORS = 0x10;
+    }
+}
+
 /// Bytes of one kernel argument slot.
 ///
 /// # Source

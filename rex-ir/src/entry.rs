@@ -2,6 +2,8 @@
 
 use smol_str::SmolStr;
 
+use crate::abi::Requirements;
+use crate::item::DeviceStorage;
 use crate::kernel::KernelId;
 use crate::symbol::SymbolId;
 
@@ -25,5 +27,9 @@ pub enum EntryKind {
         symbol: SymbolId,
         /// The device symbol.
         device_name: SmolStr,
+        /// How it lives there: the entry is of the variable, or of the pointer to it.
+        storage: DeviceStorage,
     },
+    /// What the program demands of its devices.
+    Requirements(Requirements),
 }

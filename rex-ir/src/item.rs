@@ -116,13 +116,25 @@ pub struct TemplateHead {
     pub arguments: SmolStr,
 }
 
+impl DeviceStorage {
+    /// Whether device code reaches the variable through a pointer.
+    pub fn is_behind_pointer(self) -> bool {
+        match self {
+            DeviceStorage::Link | DeviceStorage::Shared => true,
+            DeviceStorage::Enter | DeviceStorage::Constant => false,
+        }
+    }
+}
+
 /// How a variable of file scope lives on the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DeviceStorage {
     /// `declare target enter` (or `to`): a copy of its own, with an offload entry.
     Enter,
-    /// `declare target link`: a pointer that maps attach.
+    /// `declare target link`: the device has a pointer, which maps attach to their copy.
     Link,
+    /// With unified shared memory: the device has a pointer to the host's own variable.
+    Shared,
     /// A constant, copied into the device file without an entry.
     Constant,
 }

@@ -7,8 +7,8 @@ use rex_syntax::TextRange;
 use smol_str::SmolStr;
 
 use crate::expr::Expr;
-use crate::region::{CapturedObject, ConstructId, LoopNestId, ReductionOperation, RegionId};
 use crate::item::TemplateHead;
+use crate::region::{CapturedObject, ConstructId, LoopNestId, ReductionOperation, RegionId};
 use crate::ty::{RecordId, TypeId};
 
 /// Index of a kernel.

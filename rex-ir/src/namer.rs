@@ -42,6 +42,17 @@ pub fn variable_entry_name(device_name: &str) -> SmolStr {
     )
 }
 
+/// Name of the entry that says what the program demands of its devices.
+pub const REQUIREMENTS_ENTRY_NAME: &str = "OUT__requirements__omp_offload_entry__";
+
+/// The pointer through which device code reaches a variable, on both sides.
+///
+/// # Source
+/// clang, `CGOpenMPRuntime::getAddrOfDeclareTargetVar` (14 to 22).
+pub fn reference_pointer(variable: &str) -> SmolStr {
+    format_smolstr!("{variable}_decl_tgt_ref_ptr")
+}
+
 /// Name of the parameter that carries `variable`.
 pub fn argument(variable: &str) -> SmolStr {
     format_smolstr!("{variable}{ARGUMENT_SUFFIX}")
@@ -52,7 +63,17 @@ pub fn argument(variable: &str) -> SmolStr {
 /// # Source
 /// Itanium C++ ABI, 5.1.3: a name of file scope stays as it is, a nested one is `_ZN`, the length and text of each component, `E`.
 pub fn device_variable(program: &Program, symbol: SymbolId) -> SmolStr {
-    let identifier = device_identifier(program, symbol);
+    mangled(program, symbol, device_identifier(program, symbol))
+}
+
+/// The device symbol of the pointer to a variable.
+pub fn device_reference(program: &Program, symbol: SymbolId) -> SmolStr {
+    let pointer = reference_pointer(&device_identifier(program, symbol));
+    mangled(program, symbol, pointer)
+}
+
+/// The symbol of an identifier that stands where a variable does.
+fn mangled(program: &Program, symbol: SymbolId, identifier: SmolStr) -> SmolStr {
     let qualifier = program.symbols[symbol].qualifier.trim_end_matches("::");
     if qualifier.is_empty() {
         return identifier;
@@ -78,14 +99,7 @@ pub fn unnamed_namespace(file: &str) -> SmolStr {
 /// The identifier of a variable in the device file: its own name, made unique per file for internal linkage, so that the device code of several files links.
 pub fn device_identifier(program: &Program, symbol: SymbolId) -> SmolStr {
     let found = &program.symbols[symbol];
-    let is_static = found.declaration.is_some_and(|declaration| {
-        program
-            .text(declaration)
-            .split_whitespace()
-            .take(4)
-            .any(|word| word == "static")
-    });
-    if is_static {
+    if program.is_static(symbol) {
         let file = program.sources.file(program.unit.file).name();
         format_smolstr!("{}__{:08x}", found.name, file_hash(file))
     } else {

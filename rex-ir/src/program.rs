@@ -8,6 +8,7 @@ use rex_syntax::source::{FileRange, Language, SourceMap};
 use rex_syntax::unit::Unit;
 use smol_str::SmolStr;
 
+use crate::abi::Requirements;
 use crate::entry::Entry;
 use crate::instance::Instances;
 use crate::item::{DeviceStorage, Function, FunctionId, Item};
@@ -48,6 +49,8 @@ pub struct Program {
     pub data_constructs: Arena<DataConstruct>,
     /// Variables that a `declare target` directive names.
     pub declare_target: IndexMap<SymbolId, DeviceStorage>,
+    /// What `requires` directives demand of the devices.
+    pub requirements: Requirements,
     /// User-declared reductions.
     pub declared_reductions: Vec<DeclaredReduction>,
     /// User-declared mappers, in source order.
@@ -168,6 +171,42 @@ impl Program {
     /// The name of a symbol.
     pub fn name(&self, symbol: SymbolId) -> &SmolStr {
         &self.symbols[symbol].name
+    }
+
+    /// The host's pointer to a `declare target link` variable, as it can be named everywhere.
+    pub fn link_pointer(&self, symbol: SymbolId) -> Option<SmolStr> {
+        let is_link = self.declare_target.get(&symbol) == Some(&DeviceStorage::Link);
+        is_link.then(|| crate::namer::reference_pointer(&self.symbols[symbol].qualified_name()))
+    }
+
+    /// Whether the unit only declares a variable.
+    pub fn is_external(&self, symbol: SymbolId) -> bool {
+        let found = &self.symbols[symbol];
+        found.initializer.is_none()
+            && found.declaration.is_some_and(|declaration| {
+                self.text(declaration).split_whitespace().next() == Some("extern")
+            })
+    }
+
+    /// Whether a variable is the file's own: `static`, or of a namespace without a name.
+    pub fn has_internal_linkage(&self, symbol: SymbolId) -> bool {
+        let qualifier = &self.symbols[symbol].qualifier;
+        self.is_static(symbol) || qualifier.contains(crate::namer::UNNAMED_NAMESPACE)
+    }
+
+    /// Whether a variable is declared `static`.
+    pub fn is_static(&self, symbol: SymbolId) -> bool {
+        self.symbols[symbol].declaration.is_some_and(|declaration| {
+            let mut words = self.text(declaration).split_whitespace().take(4);
+            words.any(|word| word == "static")
+        })
+    }
+
+    /// How a variable of file scope lives on the device, if it does.
+    pub fn device_storage(&self, symbol: SymbolId) -> Option<DeviceStorage> {
+        let variables = &self.device_code.variables;
+        let found = variables.iter().find(|(known, _)| *known == symbol);
+        found.map(|(_, storage)| *storage)
     }
 
     /// The mapper with a name (or the default one) for objects of a type, as a directive at `at` sees it.

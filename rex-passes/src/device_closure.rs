@@ -4,6 +4,7 @@
 //! device functions name get a copy on the device (OpenMP's implicit rule), constants are copied without an offload entry.
 
 use indexmap::IndexSet;
+use rex_ir::abi::Requirements;
 use rex_ir::facet::Facet;
 use rex_ir::headers;
 use rex_ir::item::{DeviceStorage, Function, FunctionId, Item, ItemKind};
@@ -251,11 +252,18 @@ fn storage(program: &Program, symbol: SymbolId) -> DeviceStorage {
     if program.types.get(element).is_const && found.initializer.is_some() {
         return DeviceStorage::Constant;
     }
-    program
-        .declare_target
-        .get(&symbol)
-        .copied()
-        .unwrap_or(DeviceStorage::Enter)
+    match program.declare_target.get(&symbol) {
+        Some(DeviceStorage::Link) => DeviceStorage::Link,
+        // The image has no memory of its own for what the host can change.
+        _ if program
+            .requirements
+            .contains(Requirements::UNIFIED_SHARED_MEMORY) =>
+        {
+            DeviceStorage::Shared
+        }
+        Some(storage) => *storage,
+        None => DeviceStorage::Enter,
+    }
 }
 
 /// A call that nothing defines. A prototype in the unit may be another file's device function; without one the name is unknown.

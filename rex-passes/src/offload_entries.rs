@@ -1,13 +1,11 @@
 //! `offload-entries`: the table that ties host keys to device symbols.
 //!
-//! One entry for each kernel, in region order, then one for each variable that the unit defines on the device. A constant has none: it is compiled into the image.
+//! One entry for each kernel, in region order, then one for each variable that the unit defines on the device. A constant has none: it is compiled into the image. The last one is what `requires` demands, if anything.
 
 use rex_ir::entry::{Entry, EntryKind};
 use rex_ir::facet::Facet;
 use rex_ir::item::DeviceStorage;
 use rex_ir::namer;
-use rex_ir::program::Program;
-use rex_ir::symbol::SymbolId;
 
 use crate::pass::{Outcome, Pass, PassCx, PassInfo};
 
@@ -39,29 +37,30 @@ impl Pass for OffloadEntries {
             })
             .collect();
         for (symbol, storage) in &program.device_code.variables {
-            if *storage == DeviceStorage::Constant || is_external(program, *symbol) {
+            if *storage == DeviceStorage::Constant || program.is_external(*symbol) {
                 continue;
             }
-            let device_name = namer::device_variable(program, *symbol);
+            let device_name = match storage.is_behind_pointer() {
+                true => namer::device_reference(program, *symbol),
+                false => namer::device_variable(program, *symbol),
+            };
             entries.push(Entry {
                 name: namer::variable_entry_name(&device_name),
                 kind: EntryKind::Variable {
                     symbol: *symbol,
                     device_name,
+                    storage: *storage,
                 },
+            });
+        }
+        if !program.requirements.is_empty() && program.has_device_constructs() {
+            entries.push(Entry {
+                name: namer::REQUIREMENTS_ENTRY_NAME.into(),
+                kind: EntryKind::Requirements(program.requirements),
             });
         }
         let changed = program.entries != entries;
         program.entries = entries;
         Outcome { changed }
     }
-}
-
-/// Whether the unit only declares the variable.
-pub fn is_external(program: &Program, symbol: SymbolId) -> bool {
-    let found = &program.symbols[symbol];
-    found.initializer.is_none()
-        && found.declaration.is_some_and(|declaration| {
-            program.text(declaration).split_whitespace().next() == Some("extern")
-        })
 }

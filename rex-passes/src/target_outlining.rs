@@ -207,7 +207,10 @@ fn kernel_template(function: &Function, home: Home) -> Option<TemplateHead> {
         }),
         Home::Kernel => None,
     };
-    let heads: Vec<TemplateHead> = class.into_iter().chain(function.heads.iter().cloned()).collect();
+    let heads: Vec<TemplateHead> = class
+        .into_iter()
+        .chain(function.heads.iter().cloned())
+        .collect();
     let join = |part: fn(&TemplateHead) -> &SmolStr| {
         let parts: Vec<&str> = heads.iter().map(|head| part(head).as_str()).collect();
         SmolStr::from(parts.join(", "))

@@ -9,6 +9,7 @@ use rex_ir::ty::{TypeId, TypeKind, TypeTable};
 use rex_syntax::TextRange;
 
 use super::body::BodyPrinter;
+use super::references;
 use crate::common::text::one_line;
 
 /// Indentation of generated device code.
@@ -22,10 +23,7 @@ pub(super) enum At {
 }
 
 /// Kernels of templates whose regions stand in a range.
-pub(super) fn templates_in(
-    program: &Program,
-    range: TextRange,
-) -> Vec<(&Kernel, &TemplateHead)> {
+pub(super) fn templates_in(program: &Program, range: TextRange) -> Vec<(&Kernel, &TemplateHead)> {
     program
         .kernels
         .iter()
@@ -38,7 +36,11 @@ pub(super) fn templates_in(
 }
 
 /// The declaration of a kernel template, for the code that names it before its definition.
-pub(super) fn template_declaration(program: &Program, kernel: &Kernel, template: &TemplateHead) -> String {
+pub(super) fn template_declaration(
+    program: &Program,
+    kernel: &Kernel,
+    template: &TemplateHead,
+) -> String {
     let signature = signature(program, kernel);
     let declared = signature.trim_end_matches(" {");
     format!(
@@ -48,7 +50,11 @@ pub(super) fn template_declaration(program: &Program, kernel: &Kernel, template:
 }
 
 /// A kernel template, behind the item that has its region.
-pub(super) fn template_definition(program: &Program, kernel: &Kernel, template: &TemplateHead) -> String {
+pub(super) fn template_definition(
+    program: &Program,
+    kernel: &Kernel,
+    template: &TemplateHead,
+) -> String {
     let mut lines = Vec::new();
     if kernel.home == Home::Member && !is_defined_in_class(program, kernel) {
         lines.extend(directives(program, kernel));
@@ -80,7 +86,12 @@ fn own_arguments(program: &Program, kernel: &Kernel, template: &TemplateHead) ->
         Home::Kernel => template.arguments.to_string(),
         Home::Member => {
             let mut arguments = vec![namer::CLASS_PARAMETER];
-            arguments.extend(function(program, kernel).heads.iter().map(|head| head.arguments.as_str()));
+            arguments.extend(
+                function(program, kernel)
+                    .heads
+                    .iter()
+                    .map(|head| head.arguments.as_str()),
+            );
             arguments.join(", ")
         }
     }
@@ -178,8 +189,15 @@ fn directives(program: &Program, kernel: &Kernel) -> Vec<String> {
 
 /// Prologue and plan.
 fn body(program: &Program, kernel: &Kernel) -> Vec<String> {
-    let printer = BodyPrinter::new(program, &kernel.words);
-    let mut lines = Vec::new();
+    let globals = &program.regions[kernel.region].device_globals;
+    let construct = &program.constructs[program.regions[kernel.region].construct];
+    let mut words = kernel.words.clone();
+    words.extend(references::unqualified(program, globals, construct.range));
+    let printer = BodyPrinter::new(program, &words);
+    let mut lines: Vec<String> = references::of_globals(program, globals)
+        .into_iter()
+        .map(|line| format!("{STEP}{line}"))
+        .collect();
     for line in &kernel.prologue {
         lines.extend(
             printer

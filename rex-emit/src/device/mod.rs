@@ -6,6 +6,7 @@ mod body;
 mod class;
 mod instances;
 mod kernel;
+mod references;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -255,11 +256,17 @@ impl Device<'_> {
                 let instances = &self.program.instances;
                 self.is_device_function(*function)
                     || instances.of_function(*function).is_some()
-                    || instances.names.contains(&self.program.functions[*function].name)
+                    || instances
+                        .names
+                        .contains(&self.program.functions[*function].name)
             }
             ItemKind::Variables(symbols) => symbols.iter().any(|symbol| {
                 self.storage(*symbol).is_some()
-                    || self.program.instances.names.contains(self.program.name(*symbol))
+                    || self
+                        .program
+                        .instances
+                        .names
+                        .contains(self.program.name(*symbol))
             }),
             ItemKind::Block { items, .. } => self.block_is_needed(items),
             ItemKind::Type | ItemKind::Macro | ItemKind::Include | ItemKind::OtherDirective => true,
@@ -276,12 +283,7 @@ impl Device<'_> {
     }
 
     fn storage(&self, symbol: SymbolId) -> Option<DeviceStorage> {
-        self.program
-            .device_code
-            .variables
-            .iter()
-            .find(|(known, _)| *known == symbol)
-            .map(|(_, storage)| *storage)
+        self.program.device_storage(symbol)
     }
 
     fn function(&mut self, id: FunctionId) -> Result<(), EditConflict> {
@@ -295,8 +297,16 @@ impl Device<'_> {
         else {
             return Ok(());
         };
-        let printer = BodyPrinter::new(self.program, &[]);
+        let aliases = references::of_globals(self.program, &function.globals);
+        let words = references::unqualified(self.program, &function.globals, function.body);
+        let printer = BodyPrinter::new(self.program, &words);
         let mut text = printer.text(&device.body, "");
+        let inside = usize::from(function.body.start() - function.range.start()) + 1;
+        let lines: String = aliases
+            .iter()
+            .map(|line| format!("\n{}{line}", kernel::STEP))
+            .collect();
+        text.insert_str(inside.min(text.len()), &lines);
         let offset = usize::from(function.specifiers.start() - function.range.start());
         let marker = self.marker(&function.name, function.class.is_some());
         // Replacements stand inside the body, behind this place.
@@ -356,6 +366,20 @@ impl Device<'_> {
             return self.host_variables(symbols, range);
         };
         self.header();
+        if storages.iter().any(|storage| storage.is_behind_pointer()) {
+            if let Some(text) = symbols
+                .first()
+                .and_then(|symbol| references::type_definition(self.program, *symbol))
+            {
+                self.line(&text.replace("\r\n", "\n"));
+            }
+            for symbol in symbols {
+                if let Some(line) = references::declaration(self.program, *symbol) {
+                    self.line(&line);
+                }
+            }
+            return;
+        }
         let text = self.program.text(range).replace("\r\n", "\n");
         let types = &self.program.types;
         let is_scalar = symbols.iter().all(|symbol| {
@@ -367,7 +391,7 @@ impl Device<'_> {
         match storage {
             DeviceStorage::Constant if is_scalar => self.line(&text),
             DeviceStorage::Constant => self.line(&format!("__device__ {text}")),
-            DeviceStorage::Enter | DeviceStorage::Link => {
+            DeviceStorage::Enter | DeviceStorage::Link | DeviceStorage::Shared => {
                 // Internal linkage: the device symbol must be found by its name and be the file's own.
                 for symbol in symbols {
                     let name = self.program.name(*symbol);
@@ -388,7 +412,10 @@ impl Device<'_> {
     /// Variables of the host that the code which leads to kernels of templates uses.
     fn host_variables(&mut self, symbols: &[SymbolId], range: TextRange) {
         let instances = &self.program.instances;
-        if symbols.iter().any(|symbol| instances.names.contains(self.program.name(*symbol))) {
+        if symbols
+            .iter()
+            .any(|symbol| instances.names.contains(self.program.name(*symbol)))
+        {
             self.header();
             for line in instances::variables(self.program, symbols, range) {
                 self.line(&line);
@@ -479,7 +506,14 @@ impl Device<'_> {
     fn kernels(&mut self) -> Result<(), EditConflict> {
         let kernels = self.program.kernels.iter().map(|(_, kernel)| kernel);
         let plain: Vec<_> = kernels.filter(|kernel| kernel.template.is_none()).collect();
-        if plain.is_empty() && self.program.entries.iter().all(|entry| matches!(entry.kind, EntryKind::Kernel(_))) && !self.program.instances.is_empty() {
+        if plain.is_empty()
+            && !self
+                .program
+                .entries
+                .iter()
+                .any(|entry| matches!(entry.kind, EntryKind::Variable { .. }))
+            && !self.program.instances.is_empty()
+        {
             return Ok(());
         }
         self.out.push('\n');
@@ -495,8 +529,15 @@ impl Device<'_> {
         }
         self.out.push('\n');
         for entry in &self.program.entries {
-            if let EntryKind::Variable { symbol, .. } = &entry.kind {
-                self.line(&format!("REX_GLOBAL({})", self.program.name(*symbol)));
+            if let EntryKind::Variable {
+                symbol, storage, ..
+            } = &entry.kind
+            {
+                let name = match storage.is_behind_pointer() {
+                    true => references::pointer(self.program, *symbol),
+                    false => self.program.name(*symbol).clone(),
+                };
+                self.line(&format!("REX_GLOBAL({name})"));
             }
         }
         self.line("}");

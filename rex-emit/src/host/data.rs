@@ -116,6 +116,7 @@ impl Host<'_> {
             DataConstructKind::ExitData => "__tgt_target_data_end",
             DataConstructKind::Data | DataConstructKind::Update => "__tgt_target_data_update",
         };
+        self.wait_for_all_memory(&mut code, data.construct);
         if settled.in_task {
             code.line(self.task_directive(data.construct, &settled.variables));
             code.open("{");

@@ -1,11 +1,26 @@
 //! The include of the runtime header, host keys and offload entries.
 
+use rex_ir::abi::Requirements;
 use rex_ir::entry::EntryKind;
-use rex_ir::item::{Item, ItemKind};
+use rex_ir::item::{DeviceStorage, Item, ItemKind};
+use rex_ir::namer;
+use rex_ir::symbol::SymbolId;
+use rex_syntax::layout::indent_at;
 use rex_syntax::{TextRange, TextSize};
 
 use super::{Host, rank};
 use crate::common::text::with_newlines;
+
+/// The header's words for what `requires` demands.
+const REQUIREMENTS: [(Requirements, &str); 4] = [
+    (Requirements::REVERSE_OFFLOAD, "REX_REVERSE_OFFLOAD"),
+    (Requirements::UNIFIED_ADDRESS, "REX_UNIFIED_ADDRESS"),
+    (
+        Requirements::UNIFIED_SHARED_MEMORY,
+        "REX_UNIFIED_SHARED_MEMORY",
+    ),
+    (Requirements::DYNAMIC_ALLOCATORS, "REX_DYNAMIC_ALLOCATORS"),
+];
 
 impl Host<'_> {
     /// Header and kernel entries after the last top include; entries of variables at the end, where their names are known.
@@ -24,6 +39,7 @@ impl Host<'_> {
         ];
         let mut kernels = Vec::new();
         let mut variables = Vec::new();
+        let mut requires = Vec::new();
         for entry in &self.program.entries {
             match &entry.kind {
                 EntryKind::Kernel(kernel) => {
@@ -41,11 +57,34 @@ impl Host<'_> {
                 EntryKind::Variable {
                     symbol,
                     device_name,
+                    storage,
                 } => {
                     let name = self.program.symbols[*symbol].qualified_name();
+                    let name = match storage.is_behind_pointer() {
+                        true => namer::reference_pointer(&name),
+                        false => name,
+                    };
+                    let flags = match storage {
+                        DeviceStorage::Link => "REX_LINK",
+                        DeviceStorage::Enter | DeviceStorage::Shared | DeviceStorage::Constant => {
+                            "0"
+                        }
+                    };
                     variables.push(format!(
-                        "static struct __tgt_offload_entry {} REX_OFFLOAD_ENTRY =\n    REX_GLOBAL_ENTRY(&{name}, \"{device_name}\", sizeof({name}), 0);",
+                        "static struct __tgt_offload_entry {} REX_OFFLOAD_ENTRY =\n    REX_GLOBAL_ENTRY(&{name}, \"{device_name}\", sizeof({name}), {flags});",
                         entry.name
+                    ));
+                }
+                EntryKind::Requirements(requirements) => {
+                    let words: Vec<&str> = REQUIREMENTS
+                        .iter()
+                        .filter(|(flag, _)| requirements.contains(*flag))
+                        .map(|(_, word)| *word)
+                        .collect();
+                    requires.push(format!(
+                        "static struct __tgt_offload_entry {} REX_OFFLOAD_ENTRY =\n    REX_REQUIRES_ENTRY({});",
+                        entry.name,
+                        words.join(" | ")
                     ));
                 }
             }
@@ -56,6 +95,11 @@ impl Host<'_> {
                 "/* Kernels of this file: a host key and an offload entry for each. */".to_string(),
             );
             lines.extend(kernels);
+        }
+        if !requires.is_empty() {
+            lines.push(String::new());
+            lines.push("/* What this file demands of every device. */".to_string());
+            lines.extend(requires);
         }
         let (at, before, after) = self.header_place();
         let text = format!("{before}{}{after}", lines.join("\n"));
@@ -75,6 +119,43 @@ impl Host<'_> {
                 with_newlines(text, self.layout.newline),
             );
         }
+    }
+
+    /// A pointer behind each variable that device code reaches through one: its host side, which maps and the runtime name.
+    pub(super) fn reference_pointers(&mut self) {
+        let mut places: Vec<(TextRange, Vec<String>)> = Vec::new();
+        for (symbol, storage) in &self.program.device_code.variables {
+            let found = &self.program.symbols[*symbol];
+            let (true, Some(declaration)) = (storage.is_behind_pointer(), found.declaration) else {
+                continue;
+            };
+            let line = self.reference_pointer(*symbol);
+            match places.iter_mut().find(|(place, _)| *place == declaration) {
+                Some((_, lines)) => lines.push(line),
+                None => places.push((declaration, vec![line])),
+            }
+        }
+        for (place, lines) in places {
+            let indent = indent_at(self.program.source(), place.start());
+            let text: String = lines
+                .iter()
+                .map(|line| format!("\n{indent}{line}"))
+                .collect();
+            let text = with_newlines(text, self.layout.newline);
+            self.edits.insert(place.end(), rank::REFERENCE, text);
+        }
+    }
+
+    fn reference_pointer(&self, symbol: SymbolId) -> String {
+        let program = self.program;
+        let found = &program.symbols[symbol];
+        let pointer = namer::reference_pointer(&found.name);
+        if program.is_external(symbol) {
+            return format!("extern void *{pointer};");
+        }
+        let is_own = program.has_internal_linkage(symbol);
+        let linkage = if is_own { "static " } else { "" };
+        format!("{linkage}void *{pointer} = (void *)&{};", found.name)
     }
 
     /// A type for each kernel template, before the item that has its region: it stands for the kernel where an instantiation is launched.
@@ -100,7 +181,8 @@ impl Host<'_> {
         for (idx, (place, text)) in texts.into_iter().enumerate() {
             let order = u32::try_from(idx).unwrap_or(u32::MAX);
             let text = with_newlines(text, self.layout.newline);
-            self.edits.insert(place, rank::TEMPLATE.saturating_add(order), text);
+            self.edits
+                .insert(place, rank::TEMPLATE.saturating_add(order), text);
         }
     }
 

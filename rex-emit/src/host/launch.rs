@@ -54,6 +54,7 @@ impl Host<'_> {
             let value = format!("!({})", self.renamed_text(condition));
             settled.settle(&mut code, "int", "rex_on_host", value)
         });
+        self.wait_for_all_memory(&mut code, region.construct);
         if settled.in_task {
             let mut copies = settled.variables;
             copies.extend(words.known.iter().map(|(_, name)| name.clone()));

@@ -16,7 +16,8 @@ use rex_ir::region::{CapturedObject, ConstructId};
 use rex_syntax::TextRange;
 use rex_syntax::edit::{EditConflict, EditSet};
 use rex_syntax::layout::{Layout, indent_at};
-use rex_syntax::omp::directive::Leaf;
+use rex_syntax::omp::clause::ClauseName;
+use rex_syntax::omp::directive::{Directive, Leaf};
 
 use crate::common::expr::Words;
 use crate::common::text::with_newlines;
@@ -25,6 +26,7 @@ use crate::common::text::with_newlines;
 pub(crate) mod rank {
     pub(crate) const INIT: u32 = 0;
     pub(crate) const HEADER: u32 = 1;
+    pub(crate) const REFERENCE: u32 = 2;
     pub(crate) const TEMPLATE: u32 = 100;
     /// Closing brackets of inner constructs come first.
     pub(crate) const CLOSE: u32 = 3;
@@ -42,6 +44,7 @@ pub(crate) fn emit(program: &Program) -> Result<Vec<u8>, EditConflict> {
     host.collect_renames();
     host.header();
     host.kernel_templates();
+    host.reference_pointers();
     host.remove_declarative_directives();
     host.init();
     host.constructs();
@@ -145,11 +148,25 @@ impl<'p> Host<'p> {
                         | Leaf::BeginDeclareTarget
                         | Leaf::EndDeclareTarget
                         | Leaf::DeclareMapper
-                        | Leaf::Requires
                 )
             );
             if removed {
                 self.edits.delete(self.whole_line(directive.range));
+            } else if directive.first() == Some(Leaf::Requires) {
+                self.host_requires(directive);
+            }
+        }
+    }
+
+    /// The order of atomic operations concerns the host too; the rest is said to the runtime, and host compilers refuse it.
+    fn host_requires(&mut self, directive: &Directive) {
+        let Some(order) = directive.clause(ClauseName::AtomicDefaultMemOrder) else {
+            self.edits.delete(self.whole_line(directive.range));
+            return;
+        };
+        for clause in &directive.clauses {
+            if clause.range != order.range {
+                self.edits.delete(clause.range);
             }
         }
     }

@@ -48,39 +48,56 @@ impl Settled {
 impl Host<'_> {
     /// Whether a construct runs in a task.
     pub(super) fn is_task(&self, construct: ConstructId) -> bool {
-        self.clauses(construct, ClauseName::Depend).next().is_some()
-            || self.is_deferrable(construct)
+        let depends = self.clauses(construct, ClauseName::Depend).next().is_some();
+        !self.depends_on_all_memory(construct) && (depends || self.is_deferrable(construct))
     }
 
-    /// `nowait`, unless its argument says no.
+    /// `nowait`, unless its argument may say no.
     fn is_deferrable(&self, construct: ConstructId) -> bool {
         self.clauses(construct, ClauseName::Nowait).any(|clause| {
             clause
                 .expression()
-                .is_none_or(|value| !matches!(self.program.text(value).trim(), "0" | "false"))
+                .is_none_or(|value| matches!(self.program.text(value).trim(), "1" | "true"))
         })
     }
 
     /// The directive of the task. `copies` are the variables it takes with it.
     pub(super) fn task_directive(&self, construct: ConstructId, copies: &[String]) -> String {
         let mut words = vec!["#pragma omp task default(shared)".to_string()];
-        if !copies.is_empty() {
+        // A task that is done at once finds the block as it is. (LLVM's runtime does not copy arrays into such tasks of gcc's.)
+        if !copies.is_empty() && self.is_deferrable(construct) {
             words.push(format!("firstprivate({})", copies.join(", ")));
         }
         for clause in self.clauses(construct, ClauseName::Depend) {
-            words.push(crate::common::text::joined(
-                &self.renamed_text(clause.range),
-            ));
+            words.push(self.dependence(clause));
         }
-        let deferrable = self
-            .clauses(construct, ClauseName::Nowait)
-            .find_map(|clause| clause.expression());
-        match deferrable {
-            Some(condition) => words.push(format!("if({})", self.renamed_text(condition))),
-            None if !self.is_deferrable(construct) => words.push("if(0)".into()),
-            None => {}
+        if !self.is_deferrable(construct) {
+            words.push("if(0)".into());
         }
         words.join(" ")
+    }
+
+    /// A `depend` clause for the host compiler; gcc 12 needs a macro's help with one kind.
+    fn dependence(&self, clause: &Clause) -> String {
+        let mut text = crate::common::text::joined(&self.renamed_text(clause.range));
+        let kind = clause.modifiers().last();
+        if kind.is_some_and(|kind| self.program.text(kind.word) == "inoutset") {
+            text = text.replacen("inoutset", "REX_INOUTSET", 1);
+        }
+        text
+    }
+
+    /// `omp_all_memory`: what came before ends before the construct, and the construct before what follows. gcc before 13 lacks the word.
+    pub(super) fn wait_for_all_memory(&self, code: &mut Code, construct: ConstructId) {
+        if self.depends_on_all_memory(construct) {
+            code.line("#pragma omp taskwait");
+        }
+    }
+
+    fn depends_on_all_memory(&self, construct: ConstructId) -> bool {
+        self.clauses(construct, ClauseName::Depend)
+            .flat_map(Clause::items)
+            .any(|item| self.program.text(item.range).trim() == "omp_all_memory")
     }
 
     /// The clauses of one name on the directives of a construct.
@@ -98,7 +115,11 @@ impl Host<'_> {
     /// The device number of a construct.
     pub(super) fn device(&self, device: Option<TextRange>) -> String {
         match device {
-            Some(device) => self.renamed_text(device),
+            Some(device) => match self.program.text(device).trim() {
+                "omp_initial_device" => "REX_DEVICE_INITIAL".to_string(),
+                "omp_invalid_device" => "REX_DEVICE_INVALID".to_string(),
+                _ => self.renamed_text(device),
+            },
             None => super::DEFAULT_DEVICE.to_string(),
         }
     }

@@ -809,8 +809,11 @@ impl<'u> Builder<'u> {
 
     /// How a file-scope variable lives on the device without a map, if it does.
     fn global_storage(&self, symbol: SymbolId) -> Option<DeviceStorage> {
-        if let Some(storage) = self.declare_target.get(&symbol) {
-            return Some(*storage);
+        match self.declare_target.get(&symbol) {
+            // Mapped like any other variable.
+            Some(DeviceStorage::Link) => return None,
+            Some(storage) => return Some(*storage),
+            None => {}
         }
         let found = &self.symbols[symbol];
         if self.is_constant(symbol) {

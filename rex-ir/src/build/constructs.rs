@@ -4,54 +4,26 @@ use rex_syntax::TextRange;
 use rex_syntax::cst::Node;
 use rex_syntax::diag::{Code, Diagnostic};
 use rex_syntax::kind::Kind;
-use rex_syntax::lex;
 use rex_syntax::omp::clause::{Clause, ClauseName, Locator};
 use rex_syntax::omp::directive::{Association, Leaf};
 use smol_str::SmolStr;
 
 use super::Builder;
-use crate::item::{DeviceStorage, ItemKind};
 use crate::program::{DeclaredReduction, ReductionInitializer};
 use crate::region::{Construct, ConstructId, DataSharing, ReductionOperation, SharingAttribute};
 use crate::symbol::{SymbolId, SymbolKind};
 
 impl<'u> Builder<'u> {
-    /// `declare target`, `declare mapper`, `declare reduction`.
+    /// `declare target`, `requires`, `declare mapper`, `declare reduction`.
     pub(super) fn read_declarative_directives(&mut self) {
         let unit = self.unit;
-        let mut open: Vec<TextRange> = Vec::new();
+        let mut open = Vec::new();
         for directive in &unit.directives {
             match directive.first() {
-                Some(Leaf::DeclareTarget) => {
-                    let lists = directive
-                        .clauses
-                        .iter()
-                        .any(|clause| !clause.items().is_empty());
-                    if let Some(argument) = directive.argument {
-                        self.declare_target_names(argument, DeviceStorage::Enter);
-                    } else if !lists {
-                        open.push(directive.range);
-                    }
-                    for clause in &directive.clauses {
-                        let storage = match clause.name {
-                            ClauseName::Link => DeviceStorage::Link,
-                            ClauseName::To | ClauseName::Enter => DeviceStorage::Enter,
-                            _ => continue,
-                        };
-                        for item in clause.items() {
-                            self.declare_target_names(item.range, storage);
-                        }
-                    }
+                Some(Leaf::DeclareTarget | Leaf::BeginDeclareTarget | Leaf::EndDeclareTarget) => {
+                    self.read_declare_target(directive, &mut open)
                 }
-                Some(Leaf::BeginDeclareTarget) => open.push(directive.range),
-                Some(Leaf::EndDeclareTarget) => {
-                    if let Some(begin) = open.pop() {
-                        self.declare_target_range(TextRange::new(
-                            begin.end(),
-                            directive.range.start(),
-                        ));
-                    }
-                }
+                Some(Leaf::Requires) => self.read_requires(directive),
                 Some(Leaf::DeclareMapper) => self.read_mapper(directive),
                 Some(Leaf::DeclareReduction) => {
                     if let Some(argument) = directive.argument {
@@ -61,35 +33,6 @@ impl<'u> Builder<'u> {
                 }
                 _ => {}
             }
-        }
-    }
-
-    fn declare_target_names(&mut self, list: TextRange, storage: DeviceStorage) {
-        for name in lex::identifiers(self.source, list).collect::<Vec<_>>() {
-            if let Some(symbol) = self.scopes.resolve(&self.symbols, self.text(name), name)
-                && self.symbols[symbol].kind.is_variable()
-            {
-                self.declare_target.insert(symbol, storage);
-            }
-        }
-    }
-
-    fn declare_target_range(&mut self, range: TextRange) {
-        fn variables(items: &[crate::item::Item], range: TextRange, found: &mut Vec<SymbolId>) {
-            for item in items {
-                match &item.kind {
-                    ItemKind::Variables(symbols) if range.contains_range(item.range) => {
-                        found.extend(symbols)
-                    }
-                    ItemKind::Block { items, .. } => variables(items, range, found),
-                    _ => {}
-                }
-            }
-        }
-        let mut found = Vec::new();
-        variables(&self.items, range, &mut found);
-        for symbol in found {
-            self.declare_target.insert(symbol, DeviceStorage::Enter);
         }
     }
 

@@ -7,6 +7,7 @@ mod auto;
 mod captures;
 mod clauses;
 mod constructs;
+mod declare_target;
 mod foreign;
 mod implicit;
 mod instances;
@@ -14,6 +15,7 @@ mod items;
 mod loops;
 mod mappers;
 mod maps;
+mod requires;
 mod scopes;
 mod types;
 
@@ -28,6 +30,7 @@ use rex_syntax::unit::Unit;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 
+use crate::abi::Requirements;
 use crate::instance::Instances;
 use crate::item::{DeviceStorage, Function, Item};
 use crate::lifecycle::Lifecycle;
@@ -57,6 +60,7 @@ pub fn build(sources: SourceMap, unit: Unit) -> (Program, Diagnostics) {
         regions: built.regions,
         data_constructs: built.data_constructs,
         declare_target: built.declare_target,
+        requirements: built.requirements,
         declared_reductions: built.declared_reductions,
         mappers: built.mappers,
         method_declarations: built.method_declarations,
@@ -86,6 +90,7 @@ struct Builder<'u> {
     regions: Arena<Region>,
     data_constructs: Arena<DataConstruct>,
     declare_target: indexmap::IndexMap<SymbolId, DeviceStorage>,
+    requirements: Requirements,
     declared_reductions: Vec<DeclaredReduction>,
     mappers: Vec<Mapper>,
     method_declarations: Vec<TextRange>,
@@ -121,6 +126,7 @@ struct Built {
     regions: Arena<Region>,
     data_constructs: Arena<DataConstruct>,
     declare_target: indexmap::IndexMap<SymbolId, DeviceStorage>,
+    requirements: Requirements,
     declared_reductions: Vec<DeclaredReduction>,
     mappers: Vec<Mapper>,
     method_declarations: Vec<TextRange>,
@@ -145,6 +151,7 @@ impl<'u> Builder<'u> {
             regions: Arena::new(),
             data_constructs: Arena::new(),
             declare_target: indexmap::IndexMap::new(),
+            requirements: Requirements::empty(),
             declared_reductions: Vec::new(),
             mappers: Vec::new(),
             method_declarations: Vec::new(),
@@ -186,6 +193,7 @@ impl<'u> Builder<'u> {
             regions: self.regions,
             data_constructs: self.data_constructs,
             declare_target: self.declare_target,
+            requirements: self.requirements,
             declared_reductions: self.declared_reductions,
             mappers: self.mappers,
             method_declarations: self.method_declarations,

@@ -236,7 +236,9 @@ impl<'u> Builder<'u> {
             specifiers: node.range(),
             parameters: function_declarator(declarator)
                 .and_then(|declarator| declarator.field(Field::Parameters))
-                .map_or(TextRange::empty(declarator.range().end()), |list| list.range()),
+                .map_or(TextRange::empty(declarator.range().end()), |list| {
+                    list.range()
+                }),
             declarator_end: declarator.range().end(),
             body: body.range(),
             in_class: context.class.is_some(),

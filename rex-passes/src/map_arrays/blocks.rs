@@ -3,6 +3,7 @@
 use rex_ir::abi::MapFlags;
 use rex_ir::expr::{BinaryOp, Expr};
 use rex_ir::map::{MapEntry, MapKind, MapModifiers, SpanPiece, Temporary, TemporaryValue};
+use rex_ir::region::CapturedObject;
 use rex_ir::ty::{Extent, TypeId, TypeKind};
 use smol_str::format_smolstr;
 
@@ -97,6 +98,23 @@ impl Builder<'_> {
             };
             self.place(block, piece);
         }
+        if let (false, Some(pointer)) = (storage.is_empty(), self.link_pointer(any.root)) {
+            // The device finds the variable by its own pointer, which the entry sets.
+            let parent = Parent {
+                entry: None,
+                pointer,
+            };
+            if !pointee.is_empty() {
+                storage.pointees.push(Pointee {
+                    pointer: root,
+                    field: None,
+                    loops: Vec::new(),
+                    block: pointee,
+                });
+            }
+            self.emit_block(storage, Expr::Int(0), first, Some(parent), &[]);
+            return;
+        }
         let base = self.storage_address(root.clone(), any.root_ty);
         if !storage.is_empty() && !pointee.is_empty() {
             // The pointer variable is mapped too: its pointee is attached to the mapped copy.
@@ -111,6 +129,13 @@ impl Builder<'_> {
             self.emit_block(pointee, root, first, None, &[]);
         } else {
             self.emit_block(storage, base, first, None, &[]);
+        }
+    }
+
+    fn link_pointer(&self, root: CapturedObject) -> Option<Expr> {
+        match root {
+            CapturedObject::Variable(symbol) => self.program.link_pointer(symbol).map(Expr::Name),
+            CapturedObject::This => None,
         }
     }
 

@@ -89,7 +89,13 @@ impl Builder<'_> {
         self.push(MapEntry {
             at: Some(capture.at),
             types: Some(call(types)),
-            ..entry(value.clone(), value, call(bytes), MapFlags::TARGET_PARAM, name)
+            ..entry(
+                value.clone(),
+                value,
+                call(bytes),
+                MapFlags::TARGET_PARAM,
+                name,
+            )
         });
     }
 

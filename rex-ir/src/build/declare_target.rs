@@ -1,0 +1,132 @@
+//! `declare target`: variables that live on the device.
+
+use rex_syntax::TextRange;
+use rex_syntax::diag::{Code, Diagnostic};
+use rex_syntax::lex;
+use rex_syntax::omp::clause::{Clause, ClauseName, Locator};
+use rex_syntax::omp::directive::{Directive, Leaf};
+
+use super::Builder;
+use crate::item::{DeviceStorage, Item, ItemKind};
+use crate::symbol::SymbolId;
+
+/// A `begin declare target` that is not ended yet.
+pub(super) struct Open {
+    begin: TextRange,
+    is_for_device: bool,
+}
+
+impl Builder<'_> {
+    /// One directive of the family; `open` are the ranges that begin before it.
+    pub(super) fn read_declare_target(&mut self, directive: &Directive, open: &mut Vec<Open>) {
+        if directive.first() == Some(Leaf::EndDeclareTarget) {
+            if let Some(Open {
+                begin,
+                is_for_device: true,
+            }) = open.pop()
+            {
+                let range = TextRange::new(begin.end(), directive.range.start());
+                self.declare_target_range(range);
+            }
+            return;
+        }
+        if let Some(clause) = directive.clause(ClauseName::Indirect) {
+            self.check_indirect(clause);
+        }
+        let is_for_device = !self.is_for_host_only(directive);
+        let has_list = directive.argument.is_some()
+            || directive
+                .clauses
+                .iter()
+                .any(|clause| !clause.items().is_empty() && clause.name != ClauseName::DeviceType);
+        if !has_list {
+            open.push(Open {
+                begin: directive.range,
+                is_for_device,
+            });
+        }
+        if !is_for_device {
+            return;
+        }
+        if let Some(argument) = directive.argument {
+            for name in lex::identifiers(self.source, argument).collect::<Vec<_>>() {
+                self.declare_target_name(name, DeviceStorage::Enter);
+            }
+        }
+        for clause in &directive.clauses {
+            let storage = match clause.name {
+                ClauseName::Link => DeviceStorage::Link,
+                ClauseName::To | ClauseName::Enter => DeviceStorage::Enter,
+                _ => continue,
+            };
+            for item in clause.items() {
+                let name = match &item.locator {
+                    Locator::Path(path) => path.root,
+                    Locator::Expression(range) => *range,
+                };
+                self.declare_target_name(name, storage);
+            }
+        }
+    }
+
+    /// `device_type(host)`: nothing of it lives on a device.
+    fn is_for_host_only(&self, directive: &Directive) -> bool {
+        directive
+            .clause(ClauseName::DeviceType)
+            .and_then(|clause| clause.modifiers().first())
+            .is_some_and(|modifier| self.text(modifier.word) == "host")
+    }
+
+    fn check_indirect(&mut self, clause: &Clause) {
+        let is_off = clause
+            .expression()
+            .is_some_and(|value| matches!(self.text(value).trim(), "0" | "false"));
+        if is_off {
+            return;
+        }
+        let diagnostic = Diagnostic::new(
+            Code::UnsupportedClause,
+            self.at(clause.range),
+            "`indirect` on `declare target` is not supported",
+        )
+        .with_note("a function pointer of the host means nothing on the device")
+        .with_help("pass a number and call the functions by name: `switch (which) { case 0: first(x); .. }`");
+        self.diagnostics.push(diagnostic);
+    }
+
+    fn declare_target_name(&mut self, name: TextRange, storage: DeviceStorage) {
+        let text = self.text(name);
+        let symbol = self
+            .resolve_qualified(text, name)
+            .or_else(|| self.scopes.resolve(&self.symbols, text, name));
+        if let Some(symbol) = symbol
+            && self.symbols[symbol].kind.is_variable()
+        {
+            self.declare_target.insert(symbol, storage);
+        }
+    }
+
+    /// Every variable that is declared between `begin declare target` and its end.
+    fn declare_target_range(&mut self, range: TextRange) {
+        let mut found = Vec::new();
+        variables(&self.items, range, &mut found);
+        for symbol in found {
+            // A `link` inside the range says more.
+            self.declare_target
+                .entry(symbol)
+                .or_insert(DeviceStorage::Enter);
+        }
+    }
+}
+
+fn variables(items: &[Item], range: TextRange, found: &mut Vec<SymbolId>) {
+    for item in items {
+        match &item.kind {
+            ItemKind::Variables(symbols) if range.contains_range(item.range) => {
+                found.extend(symbols);
+            }
+            ItemKind::Block { items, .. } => variables(items, range, found),
+            _ => {}
+        }
+    }
+}

@@ -48,6 +48,21 @@ pub enum ItemKind {
     Other,
 }
 
+/// The function declarations among items and inside their blocks, with their places.
+pub fn prototypes(items: &[Item]) -> impl Iterator<Item = (TextRange, &SmolStr)> {
+    let mut stack: Vec<&Item> = items.iter().collect();
+    std::iter::from_fn(move || {
+        while let Some(item) = stack.pop() {
+            match &item.kind {
+                ItemKind::Prototype(name) => return Some((item.range, name)),
+                ItemKind::Block { items, .. } => stack.extend(items),
+                _ => {}
+            }
+        }
+        None
+    })
+}
+
 /// A function definition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Function {

@@ -17,7 +17,7 @@ use crate::launch::Launch;
 use crate::lifecycle::Lifecycle;
 use crate::map::{MapArrays, Mapper};
 use crate::region::{Construct, ConstructId, DataConstruct, LoopNest, Region};
-use crate::symbol::{ScopeTree, Symbol, SymbolId};
+use crate::symbol::{ScopeTree, Symbol, SymbolId, SymbolKind};
 use crate::ty::{TypeId, TypeTable};
 
 /// A translation unit in the compiler.
@@ -47,17 +47,19 @@ pub struct Program {
     pub regions: Arena<Region>,
     /// Data constructs, in source order.
     pub data_constructs: Arena<DataConstruct>,
-    /// Variables that a `declare target` directive names.
+    /// Variables that a `declare target` directive names, with all their declarations.
     pub declare_target: IndexMap<SymbolId, DeviceStorage>,
     /// What `requires` directives demand of the devices.
     pub requirements: Requirements,
+    /// Functions of the unit that a `declare target` directive names or encloses: other files may call them.
+    pub device_functions: Vec<FunctionId>,
     /// User-declared reductions.
     pub declared_reductions: Vec<DeclaredReduction>,
     /// User-declared mappers, in source order.
     pub mappers: Vec<Mapper>,
     /// Member functions that a class body declares without defining.
     pub method_declarations: Vec<TextRange>,
-    /// Functions of other files that device code calls: a `declare target` directive names them.
+    /// Functions of other files that device code may call: a `declare target` directive names or encloses a declaration.
     pub external_device_functions: Vec<SmolStr>,
     /// Host code that instantiates kernels of templates.
     pub instances: Instances,
@@ -85,6 +87,8 @@ pub struct DeviceCode {
     pub variables: Vec<(SymbolId, DeviceStorage)>,
     /// Declarations from headers of the project that device code reaches, in order.
     pub header_functions: Vec<SmolStr>,
+    /// Functions of other files that device code calls.
+    pub external_functions: Vec<SmolStr>,
 }
 
 /// A function of the device file.
@@ -258,5 +262,29 @@ impl Program {
         !self.regions.is_empty()
             || !self.data_constructs.is_empty()
             || !self.declare_target.is_empty()
+            || !self.device_functions.is_empty()
     }
+
+    /// All declarations of a variable of file or namespace scope, in source order; only itself for others.
+    pub fn redeclarations(&self, symbol: SymbolId) -> Vec<SymbolId> {
+        redeclarations(&self.symbols, symbol)
+    }
+}
+
+/// All declarations of a variable of file or namespace scope, in source order; only itself for others.
+pub(crate) fn redeclarations(symbols: &Arena<Symbol>, symbol: SymbolId) -> Vec<SymbolId> {
+    let wanted = &symbols[symbol];
+    if wanted.kind != SymbolKind::Global || wanted.declared_at.is_none() {
+        return vec![symbol];
+    }
+    let is_same = |found: &Symbol| {
+        found.kind == wanted.kind
+            && found.name == wanted.name
+            && found.qualifier == wanted.qualifier
+            && found.declared_at.is_some()
+    };
+    let same = symbols.iter().filter(|(_, found)| is_same(found));
+    let mut same: Vec<SymbolId> = same.map(|(id, _)| id).collect();
+    same.sort_by_key(|id| symbols[*id].declared_at.map(|range| range.start()));
+    same
 }

@@ -7,7 +7,7 @@ use indexmap::IndexSet;
 use rex_ir::abi::Requirements;
 use rex_ir::facet::Facet;
 use rex_ir::headers;
-use rex_ir::item::{DeviceStorage, Function, FunctionId, Item, ItemKind};
+use rex_ir::item::{DeviceStorage, Function, FunctionId, prototypes};
 use rex_ir::kernel::BodyText;
 use rex_ir::program::{DeviceCode, DeviceFunction, Program};
 use rex_ir::region::{Call, Callee};
@@ -51,6 +51,7 @@ struct Closure {
     functions: IndexSet<FunctionId>,
     variables: IndexSet<SymbolId>,
     header_functions: IndexSet<SmolStr>,
+    external_functions: IndexSet<SmolStr>,
     /// Calls still to follow.
     pending: Vec<Call>,
     seen: IndexSet<SmolStr>,
@@ -61,12 +62,20 @@ fn closure(cx: &mut PassCx<'_>) -> DeviceCode {
         functions: IndexSet::new(),
         variables: IndexSet::new(),
         header_functions: IndexSet::new(),
+        external_functions: IndexSet::new(),
         pending: Vec::new(),
         seen: IndexSet::new(),
     };
     let program = &*cx.program;
-    if program.regions.is_empty() && program.declare_target.is_empty() {
+    if program.regions.is_empty()
+        && program.declare_target.is_empty()
+        && program.device_functions.is_empty()
+    {
         return DeviceCode::default();
+    }
+    // Other files may call these.
+    for id in &program.device_functions {
+        take(program, *id, &program.functions[*id], &mut closure);
     }
     for (_, region) in program.regions.iter() {
         closure.pending.extend(region.calls.iter().cloned());
@@ -101,7 +110,7 @@ fn closure(cx: &mut PassCx<'_>) -> DeviceCode {
             }
         }
     }
-    if !program.regions.is_empty() {
+    if !program.regions.is_empty() || !program.device_functions.is_empty() {
         for (id, function) in program.functions.iter() {
             // Nothing names these where they are used.
             let is_implicit = function.name.starts_with("operator")
@@ -117,13 +126,13 @@ fn closure(cx: &mut PassCx<'_>) -> DeviceCode {
         follow(program, &call, &mut closure, &mut missing);
     }
     add_constants_of_initializers(program, &mut closure.variables);
+    let variables = declarations(program, &closure.variables);
     report_missing(cx, missing);
 
     let program = &*cx.program;
     let mut functions: Vec<FunctionId> = closure.functions.into_iter().collect();
     functions.sort_by_key(|id| program.functions[*id].range.start());
-    let mut variables: Vec<(SymbolId, DeviceStorage)> = closure
-        .variables
+    let mut variables: Vec<(SymbolId, DeviceStorage)> = variables
         .into_iter()
         .map(|symbol| (symbol, storage(program, symbol)))
         .collect();
@@ -151,6 +160,7 @@ fn closure(cx: &mut PassCx<'_>) -> DeviceCode {
             .collect(),
         variables,
         header_functions: closure.header_functions.into_iter().collect(),
+        external_functions: closure.external_functions.into_iter().collect(),
     }
 }
 
@@ -219,6 +229,10 @@ fn follow(program: &Program, call: &Call, closure: &mut Closure, missing: &mut V
         }
         return;
     }
+    if program.external_device_functions.contains(&call.name) {
+        closure.external_functions.insert(call.name.clone());
+        return;
+    }
     let is_called_in_text = program.text(call.at) == call.name;
     if is_called_in_text {
         missing.push(call.clone());
@@ -245,11 +259,32 @@ fn add_constants_of_initializers(program: &Program, variables: &mut IndexSet<Sym
     }
 }
 
+/// All declarations of variables and one definition of each, where C allows several.
+fn declarations(program: &Program, variables: &IndexSet<SymbolId>) -> IndexSet<SymbolId> {
+    let mut all = IndexSet::new();
+    for symbol in variables {
+        let same = program.redeclarations(*symbol);
+        let defines = |id: &&SymbolId| !program.is_external(**id);
+        let has_initializer = |id: &&SymbolId| program.symbols[**id].initializer.is_some();
+        let definition = same
+            .iter()
+            .find(has_initializer)
+            .or_else(|| same.iter().find(defines))
+            .copied();
+        let is_kept = |id: &SymbolId| definition == Some(*id) || program.is_external(*id);
+        all.extend(same.into_iter().filter(is_kept));
+    }
+    all
+}
+
 fn storage(program: &Program, symbol: SymbolId) -> DeviceStorage {
     let found = &program.symbols[symbol];
     let element = program.types.innermost_element(found.ty);
+    let is_initialized = |id: &SymbolId| program.symbols[*id].initializer.is_some();
     // A constant is compiled into the image; it has internal linkage in C++, so no entry could find it.
-    if program.types.get(element).is_const && found.initializer.is_some() {
+    if program.types.get(element).is_const
+        && program.redeclarations(symbol).iter().any(is_initialized)
+    {
         return DeviceStorage::Constant;
     }
     match program.declare_target.get(&symbol) {
@@ -270,12 +305,9 @@ fn storage(program: &Program, symbol: SymbolId) -> DeviceStorage {
 fn report_missing(cx: &mut PassCx<'_>, missing: Vec<Call>) {
     for call in missing {
         let program = &*cx.program;
-        if is_declare_target_prototype(program, &call.name) {
-            continue;
-        }
         let system = headers::function_declaration(&program.unit, &call.name)
             .is_some_and(|found| found.project_file.is_none() && !found.is_usable_anywhere());
-        let declared = prototypes(&program.items).any(|name| *name == call.name) || system;
+        let declared = prototypes(&program.items).any(|(_, name)| *name == call.name) || system;
         if !declared {
             continue;
         }
@@ -299,63 +331,4 @@ fn report_missing(cx: &mut PassCx<'_>, missing: Vec<Call>) {
         };
         cx.diagnostics.push(diagnostic);
     }
-}
-
-fn prototypes(items: &[Item]) -> impl Iterator<Item = &SmolStr> {
-    let mut stack: Vec<&Item> = items.iter().collect();
-    std::iter::from_fn(move || {
-        while let Some(item) = stack.pop() {
-            match &item.kind {
-                ItemKind::Prototype(name) => return Some(name),
-                ItemKind::Block { items, .. } => stack.extend(items),
-                _ => {}
-            }
-        }
-        None
-    })
-}
-
-/// Whether a `declare target` list or range names the function.
-pub fn is_declare_target_prototype(program: &Program, name: &str) -> bool {
-    use rex_syntax::omp::directive::Leaf;
-    let mut open: Option<TextRange> = None;
-    for directive in &program.unit.directives {
-        match directive.first() {
-            Some(Leaf::DeclareTarget) => {
-                let lists = directive.argument.into_iter().chain(
-                    directive
-                        .clauses
-                        .iter()
-                        .flat_map(|clause| clause.items().iter().map(|item| item.range)),
-                );
-                let mut any = false;
-                for list in lists {
-                    any = true;
-                    if lex::identifiers(program.source(), list).any(|at| program.text(at) == name) {
-                        return true;
-                    }
-                }
-                if !any {
-                    open = Some(directive.range);
-                }
-            }
-            Some(Leaf::BeginDeclareTarget) => open = Some(directive.range),
-            Some(Leaf::EndDeclareTarget) => {
-                let Some(begin) = open.take() else { continue };
-                let range = TextRange::new(begin.end(), directive.range.start());
-                let inside = program.symbols.iter().any(|(_, symbol)| {
-                    symbol.kind == SymbolKind::Function
-                        && symbol.name == name
-                        && symbol
-                            .declared_at
-                            .is_some_and(|declared| range.contains_range(declared))
-                });
-                if inside {
-                    return true;
-                }
-            }
-            _ => {}
-        }
-    }
-    false
 }

@@ -190,6 +190,10 @@ impl Device<'_> {
                 }
                 ItemKind::Prototype(name) => self.prototype(name, item.range),
                 ItemKind::Variables(symbols) => self.variables(symbols, item.range),
+                // Device code of C and of C++ is compiled alike, so both name functions alike.
+                ItemKind::Block { open, items } if is_linkage(self.program.text(*open)) => {
+                    self.items(items)?;
+                }
                 ItemKind::Block { open, items } => {
                     if self.block_is_needed(items) {
                         self.header();
@@ -270,8 +274,15 @@ impl Device<'_> {
             }),
             ItemKind::Block { items, .. } => self.block_is_needed(items),
             ItemKind::Type | ItemKind::Macro | ItemKind::Include | ItemKind::OtherDirective => true,
-            ItemKind::Prototype(_) | ItemKind::Other => false,
+            ItemKind::Prototype(name) => self.is_external(name),
+            ItemKind::Other => false,
         })
+    }
+
+    /// Whether a function of this name is called here and defined in another file.
+    fn is_external(&self, name: &str) -> bool {
+        let external = &self.program.device_code.external_functions;
+        external.iter().any(|known| known == name)
     }
 
     fn is_device_function(&self, function: FunctionId) -> bool {
@@ -332,16 +343,11 @@ impl Device<'_> {
             .functions
             .iter()
             .any(|device| self.program.functions[device.function].name == name);
-        let external = !defined
-            && self
-                .program
-                .external_device_functions
-                .iter()
-                .any(|known| known == name);
+        let external = !defined && self.is_external(name);
         if defined || external {
             self.header();
             let text = self.program.text(range).replace("\r\n", "\n");
-            let text = text.strip_prefix("extern ").unwrap_or(&text);
+            let text = without_extern(&text);
             self.line(&format!(
                 "{}{}{text}",
                 if external { "extern " } else { "" },
@@ -401,9 +407,11 @@ impl Device<'_> {
                     }
                 }
                 let text = without_word(&text, "static");
-                match text.strip_prefix("extern ") {
-                    Some(rest) => self.line(&format!("extern __device__ {rest}")),
-                    None => self.line(&format!("__device__ {text}")),
+                match without_extern(&text) {
+                    rest if rest.len() < text.len() => {
+                        self.line(&format!("extern __device__ {rest}"));
+                    }
+                    _ => self.line(&format!("__device__ {text}")),
                 }
             }
         }
@@ -624,6 +632,29 @@ impl<'p> MacroState<'p> {
             self.current.insert(name, wanted);
         }
         lines
+    }
+}
+
+/// Whether the head of a block is `extern "C" {`.
+fn is_linkage(head: &str) -> bool {
+    without_extern(head).len() < head.len()
+}
+
+/// A declaration without `extern` or `extern "C"` before it.
+fn without_extern(text: &str) -> &str {
+    let Some(rest) = text.strip_prefix("extern") else {
+        return text;
+    };
+    if !rest.starts_with(|c: char| c.is_whitespace() || c == '"') {
+        return text;
+    }
+    let rest = rest.trim_start();
+    let language = rest
+        .strip_prefix('"')
+        .and_then(|language| language.split_once('"'));
+    match language {
+        Some((_, rest)) => without_extern(rest.trim_start()),
+        None => rest,
     }
 }
 

@@ -1091,7 +1091,7 @@ impl<'u> Builder<'u> {
     /// Calls and file-scope variables of every function, for the device closure.
     fn read_functions(&mut self) {
         let unit = self.unit;
-        if self.regions.is_empty() {
+        if self.regions.is_empty() && self.device_functions.is_empty() {
             return;
         }
         let ids: Vec<FunctionId> = self.functions.iter().map(|(id, _)| id).collect();

@@ -34,6 +34,7 @@ impl<'u> Builder<'u> {
                 _ => {}
             }
         }
+        self.complete_declare_target();
     }
 
     /// `name : type, type : combiner`

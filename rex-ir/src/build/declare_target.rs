@@ -1,13 +1,15 @@
-//! `declare target`: variables that live on the device.
+//! `declare target`: variables that live on the device, and functions that other files call there.
 
 use rex_syntax::TextRange;
 use rex_syntax::diag::{Code, Diagnostic};
 use rex_syntax::lex;
 use rex_syntax::omp::clause::{Clause, ClauseName, Locator};
 use rex_syntax::omp::directive::{Directive, Leaf};
+use smol_str::SmolStr;
 
 use super::Builder;
-use crate::item::{DeviceStorage, Item, ItemKind};
+use crate::item::{DeviceStorage, Function, Item, ItemKind, prototypes};
+use crate::program::redeclarations;
 use crate::symbol::SymbolId;
 
 /// A `begin declare target` that is not ended yet.
@@ -103,10 +105,43 @@ impl Builder<'_> {
             && self.symbols[symbol].kind.is_variable()
         {
             self.declare_target.insert(symbol, storage);
+        } else {
+            self.declare_target_function(text);
         }
     }
 
-    /// Every variable that is declared between `begin declare target` and its end.
+    /// A function of this name is for the device: here, if the unit defines it, else in another file.
+    fn declare_target_function(&mut self, name: &str) {
+        self.add_device_functions(|function| function.name == name);
+        let external = &mut self.external_device_functions;
+        if !external.iter().any(|known| known == name) {
+            external.push(name.into());
+        }
+    }
+
+    fn add_device_functions(&mut self, choose: impl Fn(&Function) -> bool) {
+        for (id, function) in self.functions.iter() {
+            if !function.is_main && choose(function) && !self.device_functions.contains(&id) {
+                self.device_functions.push(id);
+            }
+        }
+    }
+
+    /// When all directives are read: what one declaration says holds for all of them, and only functions that
+    /// the unit does not define are another file's.
+    pub(super) fn complete_declare_target(&mut self) {
+        for (symbol, storage) in self.declare_target.clone() {
+            for same in redeclarations(&self.symbols, symbol) {
+                self.declare_target.entry(same).or_insert(storage);
+            }
+        }
+        let functions = &self.functions;
+        let is_defined = |name: &SmolStr| functions.values().any(|function| function.name == *name);
+        self.external_device_functions
+            .retain(|name| !is_defined(name));
+    }
+
+    /// Everything that is declared between `begin declare target` and its end.
     fn declare_target_range(&mut self, range: TextRange) {
         let mut found = Vec::new();
         variables(&self.items, range, &mut found);
@@ -115,6 +150,14 @@ impl Builder<'_> {
             self.declare_target
                 .entry(symbol)
                 .or_insert(DeviceStorage::Enter);
+        }
+        self.add_device_functions(|function| range.contains_range(function.range));
+        let declared: Vec<SmolStr> = prototypes(&self.items)
+            .filter(|(place, _)| range.contains_range(*place))
+            .map(|(_, name)| name.clone())
+            .collect();
+        for name in declared {
+            self.declare_target_function(&name);
         }
     }
 }

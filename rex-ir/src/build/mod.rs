@@ -32,7 +32,7 @@ use smol_str::SmolStr;
 
 use crate::abi::Requirements;
 use crate::instance::Instances;
-use crate::item::{DeviceStorage, Function, Item};
+use crate::item::{DeviceStorage, Function, FunctionId, Item};
 use crate::lifecycle::Lifecycle;
 use crate::map::Mapper;
 use crate::program::{DeclaredReduction, DeviceCode, Program};
@@ -64,6 +64,7 @@ pub fn build(sources: SourceMap, unit: Unit) -> (Program, Diagnostics) {
         declared_reductions: built.declared_reductions,
         mappers: built.mappers,
         method_declarations: built.method_declarations,
+        device_functions: built.device_functions,
         external_device_functions: built.external_device_functions,
         instances: built.instances,
         kernels: Arena::new(),
@@ -94,6 +95,7 @@ struct Builder<'u> {
     declared_reductions: Vec<DeclaredReduction>,
     mappers: Vec<Mapper>,
     method_declarations: Vec<TextRange>,
+    device_functions: Vec<FunctionId>,
     external_device_functions: Vec<SmolStr>,
     instances: Instances,
     diagnostics: Diagnostics,
@@ -130,6 +132,7 @@ struct Built {
     declared_reductions: Vec<DeclaredReduction>,
     mappers: Vec<Mapper>,
     method_declarations: Vec<TextRange>,
+    device_functions: Vec<FunctionId>,
     external_device_functions: Vec<SmolStr>,
     instances: Instances,
     diagnostics: Diagnostics,
@@ -155,6 +158,7 @@ impl<'u> Builder<'u> {
             declared_reductions: Vec::new(),
             mappers: Vec::new(),
             method_declarations: Vec::new(),
+            device_functions: Vec::new(),
             external_device_functions: Vec::new(),
             instances: Instances::default(),
             diagnostics: Diagnostics::new(),
@@ -197,6 +201,7 @@ impl<'u> Builder<'u> {
             declared_reductions: self.declared_reductions,
             mappers: self.mappers,
             method_declarations: self.method_declarations,
+            device_functions: self.device_functions,
             external_device_functions: self.external_device_functions,
             instances: self.instances,
             diagnostics: self.diagnostics,

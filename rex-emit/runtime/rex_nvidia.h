@@ -530,6 +530,7 @@ public:
     return rex_view<Element, Rank - 1>(base_ + row, extents_ + 1);
   }
   REX_DEVICE rex_view<Element, Rank - 1> operator*() const { return (*this)[0]; }
+  REX_DEVICE Element *base() const { return base_; }
 
 private:
   Element *base_;
@@ -542,6 +543,7 @@ public:
 
   template <typename Index> REX_DEVICE Element &operator[](Index index) const { return base_[index]; }
   REX_DEVICE operator Element *() const { return base_; }
+  REX_DEVICE Element *base() const { return base_; }
 
 private:
   Element *base_;

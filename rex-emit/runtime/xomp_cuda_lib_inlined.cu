@@ -319,12 +319,57 @@ REX_COMBINE(or)
 REX_COMBINE(xor)
 #undef REX_COMBINE
 
-// ---- Collectives ----------------------------------------------------------------------------------------
+// ---- Parallel regions -----------------------------------------------------------------------------------
 
 /// Room for objects in shared memory, without their constructors.
 #define REX_SHARED_ROOM(Value, count, name)                                                                  \
   __shared__ __attribute__((aligned(16))) unsigned char name##_bytes[sizeof(Value) * (count)];               \
   Value *name = reinterpret_cast<Value *>(name##_bytes)
+
+/// Where the threads of a parallel region that does not have all threads of the block wait for each other.
+struct rex_meeting {
+  unsigned arrived, generation;
+};
+REX_DEVICE rex_meeting *rex_block_meeting() {
+  REX_SHARED_ROOM(rex_meeting, 1, meeting);
+  return meeting;
+}
+
+/// Begins a parallel region of `asked` threads: the first ones of the block. All threads of the block call it.
+REX_DEVICE unsigned rex_crew(long long asked) {
+  if (threadIdx.x == 0) *rex_block_meeting() = {0, 0};
+  __syncthreads();
+  return asked < 1 ? 1 : asked > blockDim.x ? blockDim.x : static_cast<unsigned>(asked);
+}
+
+/// Waits for the first `threads` threads of the block.
+REX_DEVICE void rex_barrier(unsigned threads) {
+  if (threads >= blockDim.x) return __syncthreads();
+  if (threads < 2) return;
+#ifndef REX_DEVICE_HOST
+  // The hardware counts whole warps.
+  if (threads % 32 == 0) {
+    asm volatile("barrier.sync 1, %0;" : : "r"(threads) : "memory");
+    return;
+  }
+#endif
+  rex_meeting *meeting = rex_block_meeting();
+  volatile unsigned *generation = &meeting->generation;
+  const unsigned seen = *generation;
+  __threadfence_block();
+  if (atomicAdd(&meeting->arrived, 1u) == threads - 1) {
+    meeting->arrived = 0;
+    __threadfence_block();
+    *generation = seen + 1;
+  } else {
+    while (*generation == seen) {
+#ifdef REX_DEVICE_HOST
+      rex_host_pause();
+#endif
+    }
+  }
+  __threadfence_block();
+}
 
 /// The value of the block's first thread, to all its threads.
 template <typename Value> REX_DEVICE Value rex_broadcast(Value value) {
@@ -335,22 +380,21 @@ template <typename Value> REX_DEVICE Value rex_broadcast(Value value) {
   return *room;
 }
 
+// ---- Reductions -----------------------------------------------------------------------------------------
+//
+// rex_reduce<Operation>(target, value)             all threads of the grid into *target, once each, at their end
+// rex_reduce_block<Operation>(target, value, n)    the first n threads of the block, by default all, into target;
+//                                                  the value of target is there after the next barrier
+
 #ifdef REX_DEVICE_HOST
 
-/// Combines the values of all threads of the grid into *target. Each thread calls it once, at its end.
 template <typename Operation, typename Value> inline void rex_reduce(Value *target, Value value) {
   rex_combine<Operation>(target, value);
 }
 
-/// Combines the values of the block's threads, for all of them.
-template <typename Operation, typename Value> inline Value rex_reduce_block(Value value) {
-  REX_SHARED_ROOM(Value, 1, room);
-  __syncthreads(); // the readers of the call before have read
-  if (threadIdx.x == 0) *room = value;
-  __syncthreads();
-  if (threadIdx.x != 0) Operation::combine(*room, value); // the threads of a block take turns
-  __syncthreads();
-  return *room;
+template <typename Operation, typename Value>
+inline void rex_reduce_block(Value &target, Value value, unsigned = 0) {
+  Operation::combine(target, value); // the threads of a block take turns
 }
 
 #else
@@ -375,34 +419,148 @@ REX_DEVICE void rex_reduce_warp(Value &value, unsigned lane, unsigned lanes) {
   }
 }
 
-/// Combines the values of the block's threads; the first of them has the result.
-template <typename Operation, typename Value> REX_DEVICE void rex_reduce_to_first(Value &value) {
+/// Combines the values of the block's first `threads` threads; the first of them has the result.
+template <typename Operation, typename Value>
+REX_DEVICE void rex_reduce_to_first(Value &value, unsigned threads) {
   REX_SHARED_ROOM(Value, 32, partial);
-  const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = (blockDim.x + 31) / 32;
-  const unsigned rest = blockDim.x - warp * 32;
+  const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = (threads + 31) / 32;
+  const unsigned rest = threads - warp * 32;
   rex_reduce_warp<Operation>(value, lane, rest < 32 ? rest : 32);
   if (warps == 1) return;
-  __syncthreads(); // the reader of the call before has read
+  rex_barrier(threads); // the reader of the call before has read
   if (lane == 0) partial[warp] = value;
-  __syncthreads();
+  rex_barrier(threads);
   if (threadIdx.x < warps) {
     value = partial[threadIdx.x];
     rex_reduce_warp<Operation>(value, lane, warps);
   }
 }
 
-/// Combines the values of all threads of the grid into *target. Each thread calls it once, at its end.
 template <typename Operation, typename Value> REX_DEVICE void rex_reduce(Value *target, Value value) {
-  rex_reduce_to_first<Operation>(value);
+  rex_reduce_to_first<Operation>(value, blockDim.x);
   if (threadIdx.x == 0) rex_combine<Operation>(target, value);
 }
 
-/// Combines the values of the block's threads, for all of them.
-template <typename Operation, typename Value> REX_DEVICE Value rex_reduce_block(Value value) {
-  rex_reduce_to_first<Operation>(value);
-  return rex_broadcast(value);
+template <typename Operation, typename Value>
+REX_DEVICE void rex_reduce_block(Value &target, Value value, unsigned threads = blockDim.x) {
+  rex_reduce_to_first<Operation>(value, threads);
+  if (threadIdx.x == 0) Operation::combine(target, value);
 }
 
 #endif
+
+// ---- Reductions of arrays -------------------------------------------------------------------------------
+
+/// The first of the innermost elements of an array, behind a pointer, or of a view.
+template <typename Value, typename Row> REX_DEVICE Value *rex_first(Row *rows) {
+  return reinterpret_cast<Value *>(rows);
+}
+template <typename Value, int Rank> REX_DEVICE Value *rex_first(const rex_view<Value, Rank> &view) {
+  return view.base();
+}
+
+/// Gives an accumulator, or each element of one, the identity.
+template <typename Operation, typename Value> REX_DEVICE void rex_fill(Value &value) {
+  value = Operation::template identity<Value>();
+}
+template <typename Operation, typename Row, size_t Rows> REX_DEVICE void rex_fill(Row (&rows)[Rows]) {
+  for (size_t i = 0; i < Rows; ++i) rex_fill<Operation>(rows[i]);
+}
+
+template <typename Operation, typename Value, typename Row, size_t Rows>
+REX_DEVICE void rex_reduce(Value *target, Row (&rows)[Rows]) {
+  for (size_t i = 0; i < sizeof rows / sizeof(Value); ++i)
+    rex_reduce<Operation>(target + i, rex_first<Value>(rows)[i]);
+}
+template <typename Operation, typename Row, size_t Rows>
+REX_DEVICE void rex_reduce_block(Row (&target)[Rows], Row (&rows)[Rows], unsigned threads = blockDim.x) {
+  for (size_t i = 0; i < Rows; ++i) rex_reduce_block<Operation>(target[i], rows[i], threads);
+}
+template <typename Operation, typename Value, typename Row, size_t Rows>
+REX_DEVICE void rex_combine(Value *target, Row (&rows)[Rows]) {
+  for (size_t i = 0; i < sizeof rows / sizeof(Value); ++i)
+    rex_combine<Operation>(target + i, rex_first<Value>(rows)[i]);
+}
+
+/// Memory that another thread may have to give back first.
+REX_DEVICE void *rex_allocate(size_t bytes) {
+#ifdef REX_DEVICE_HOST
+  if (void *memory = __builtin_malloc(bytes)) return memory;
+  __builtin_trap();
+#else
+  for (unsigned attempts = 0; attempts < 1u << 24; ++attempts)
+    if (void *memory = malloc(bytes)) return memory;
+  printf("rex: no memory on the device for the copy of an array that a reduction needs\n");
+  asm volatile("trap;");
+  return nullptr;
+#endif
+}
+REX_DEVICE void rex_free(void *memory) {
+#ifdef REX_DEVICE_HOST
+  __builtin_free(memory);
+#else
+  free(memory);
+#endif
+}
+
+/// A thread's accumulators for `count` elements of an array from `offset` on.
+template <typename Operation, typename Value> class rex_elements {
+public:
+  REX_DEVICE rex_elements(int64_t offset, int64_t count) : offset_(offset), count_(count) {
+    const size_t bytes = static_cast<size_t>(count) * sizeof(Value);
+    first_ = reinterpret_cast<Value *>(bytes <= sizeof few_ ? few_ : rex_allocate(bytes));
+    for (int64_t i = 0; i < count_; ++i) rex_fill<Operation>(first_[i]);
+  }
+  REX_DEVICE ~rex_elements() {
+    if (reinterpret_cast<unsigned char *>(first_) != few_) rex_free(first_);
+  }
+  rex_elements(const rex_elements &) = delete;
+
+  /// Where the array would begin.
+  REX_DEVICE Value *base() const { return first_ - offset_; }
+
+  /// Combines the copies of all threads of the grid.
+  template <typename Array> REX_DEVICE void reduce(const Array &target) const {
+    for (int64_t i = 0; i < count_; ++i)
+      rex_combine<Operation>(rex_first<Value>(target) + offset_ + i, first_[i]);
+  }
+  /// Combines the copies of the block's first `threads` threads.
+  REX_DEVICE void reduce_block(Value *target, unsigned threads = blockDim.x) const {
+    for (int64_t i = 0; i < count_; ++i)
+      rex_reduce_block<Operation>(target[offset_ + i], first_[i], threads);
+  }
+
+private:
+  __attribute__((aligned(16))) unsigned char few_[128];
+  Value *first_;
+  int64_t offset_, count_;
+};
+
+/// The same for a team: one copy, which the first thread keeps.
+template <typename Operation, typename Value> class rex_team_elements {
+public:
+  REX_DEVICE rex_team_elements(int64_t offset, int64_t count) : offset_(offset), count_(count) {
+    void *memory = nullptr;
+    if (threadIdx.x == 0) {
+      memory = rex_allocate(static_cast<size_t>(count) * sizeof(Value) + 1);
+      for (int64_t i = 0; i < count_; ++i) rex_fill<Operation>(static_cast<Value *>(memory)[i]);
+    }
+    first_ = static_cast<Value *>(rex_broadcast(memory));
+  }
+  rex_team_elements(const rex_team_elements &) = delete;
+
+  REX_DEVICE Value *base() const { return first_ - offset_; }
+
+  template <typename Array> REX_DEVICE void reduce(const Array &target) const {
+    if (threadIdx.x != 0) return;
+    for (int64_t i = 0; i < count_; ++i)
+      rex_combine<Operation>(rex_first<Value>(target) + offset_ + i, first_[i]);
+    rex_free(first_);
+  }
+
+private:
+  Value *first_;
+  int64_t offset_, count_;
+};
 
 #undef REX_SHARED_ROOM

@@ -157,6 +157,22 @@ pub enum Prologue {
         /// The parameter.
         parameter: SmolStr,
     },
+    /// One object for the block, in shared memory, without a value.
+    SharedPrivate {
+        /// The variable.
+        name: SmolStr,
+        /// Its type.
+        ty: TypeId,
+    },
+    /// One object for the block, in shared memory: the leader's copy of the object behind `parameter`.
+    SharedCopy {
+        /// The variable.
+        name: SmolStr,
+        /// Its type.
+        ty: TypeId,
+        /// The parameter.
+        parameter: SmolStr,
+    },
     /// One object for the block, in shared memory; `parameter`'s value is stored by the leader.
     SharedLiteral {
         /// The variable.
@@ -165,6 +181,13 @@ pub enum Prologue {
         ty: TypeId,
         /// The parameter.
         parameter: SmolStr,
+    },
+    /// The team's copy, in shared memory, of the variable of the same name around it.
+    SharedCopyOfOuter {
+        /// The variable.
+        name: SmolStr,
+        /// Its type.
+        ty: TypeId,
     },
     /// A thread's copy of the variable of the same name around it.
     CopyOfOuter {
@@ -224,14 +247,12 @@ pub enum Plan {
     /// A loop nest shared among threads.
     Loop(Box<LoopPlan>),
     /// Threads of the block execute it, as OpenMP threads. Followed by a barrier of the block.
-    Parallel {
-        /// Number of threads, if it may differ from the block's.
-        num_threads: Option<Expr>,
-        /// Copies each thread has of its own.
-        privates: Vec<Prologue>,
-        /// Private accumulators combined at its end.
+    Parallel(Box<ParallelPlan>),
+    /// Accumulators around a piece, combined after it.
+    Reduce {
+        /// The accumulators.
         reductions: Vec<ReductionPlan>,
-        /// What they execute.
+        /// What happens between.
         body: Box<Plan>,
     },
     /// The first thread of the block executes it.
@@ -284,7 +305,7 @@ pub enum Plan {
         initializer: Option<BodyText>,
     },
     /// A barrier of the threads that execute the enclosing parallel.
-    Barrier,
+    Barrier(Crew),
     /// An atomic update.
     Atomic(Box<AtomicPlan>),
     /// A critical section.
@@ -294,8 +315,10 @@ pub enum Plan {
         /// Its statement.
         body: Box<Plan>,
     },
-    /// One thread of the block executes it; `waits` adds the barrier that `single` without `nowait` has.
+    /// One thread executes it; `waits` adds the barrier that `single` without `nowait` has.
     Single {
+        /// The threads it is one of.
+        crew: Crew,
         /// Its statement.
         body: Box<Plan>,
         /// Whether the other threads wait.
@@ -303,6 +326,108 @@ pub enum Plan {
     },
     /// A memory fence.
     Fence,
+}
+
+/// What [`Plan::visit`] comes by.
+#[derive(Clone, Copy, Debug)]
+pub enum Piece<'p> {
+    /// A plan.
+    Plan(&'p Plan),
+    /// A text of the user's.
+    Text(&'p BodyText),
+}
+
+impl Plan {
+    /// Calls `see` for this plan and for all plans and texts inside it, outer ones first.
+    pub fn visit<'p>(&'p self, see: &mut dyn FnMut(Piece<'p>)) {
+        see(Piece::Plan(self));
+        match self {
+            Plan::Text(text) => text.visit(see),
+            Plan::Sequence(plans) => plans.iter().for_each(|plan| plan.visit(see)),
+            Plan::Loop(plan) => plan.body.visit(see),
+            Plan::Parallel(plan) => plan.body.visit(see),
+            Plan::Reduce { body, .. }
+            | Plan::Critical { body, .. }
+            | Plan::Single { body, .. }
+            | Plan::Leader(body) => body.visit(see),
+            Plan::UniformLoop { head, body } => {
+                head.visit(see);
+                body.visit(see);
+            }
+            Plan::UniformIf {
+                condition,
+                then,
+                otherwise,
+            }
+            | Plan::TeamIf {
+                condition,
+                then,
+                otherwise,
+            } => {
+                condition.visit(see);
+                then.visit(see);
+                if let Some(otherwise) = otherwise {
+                    otherwise.visit(see);
+                }
+            }
+            Plan::TeamLoop {
+                init,
+                condition,
+                step,
+                body,
+                ..
+            } => {
+                if let Some(init) = init {
+                    init.visit(see);
+                }
+                for text in [condition, step].into_iter().flatten() {
+                    text.visit(see);
+                }
+                body.visit(see);
+            }
+            Plan::Shared { initializer, .. } => {
+                if let Some(initializer) = initializer {
+                    initializer.visit(see);
+                }
+            }
+            Plan::Atomic(_) | Plan::Nothing | Plan::Declare(_) | Plan::Barrier(_) | Plan::Fence => {
+            }
+        }
+    }
+}
+
+impl BodyText {
+    /// Calls `see` for this text and for all plans and texts that stand in place of parts of it.
+    pub fn visit<'p>(&'p self, see: &mut dyn FnMut(Piece<'p>)) {
+        see(Piece::Text(self));
+        for (_, plan) in &self.replacements {
+            plan.visit(see);
+        }
+    }
+}
+
+/// The OpenMP threads that execute a piece of code together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Crew {
+    /// All threads of the block.
+    Block,
+    /// The first threads of the block: as many as the enclosing [`ParallelPlan`] says.
+    Part,
+}
+
+/// A parallel region.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParallelPlan {
+    /// Who executes it.
+    pub crew: Crew,
+    /// How many threads a [`Crew::Part`] has.
+    pub threads: Option<Expr>,
+    /// Copies each thread has of its own.
+    pub privates: Vec<Prologue>,
+    /// Private accumulators combined at its end.
+    pub reductions: Vec<ReductionPlan>,
+    /// What they execute.
+    pub body: Plan,
 }
 
 /// A loop nest shared among threads.
@@ -339,8 +464,8 @@ pub enum IterationSpace {
     Grid,
     /// The teams (blocks).
     Teams,
-    /// The threads of the block.
-    Block,
+    /// The threads of a parallel region.
+    Crew(Crew),
     /// Nobody: the executing thread does them all.
     Thread,
 }
@@ -352,10 +477,30 @@ pub struct ReductionPlan {
     pub name: SmolStr,
     /// Its type.
     pub ty: TypeId,
+    /// What of it is accumulated.
+    pub extent: ReductionExtent,
     /// The operation.
     pub operation: ReductionOperation,
     /// Where the result is combined into.
     pub target: ReductionTarget,
+}
+
+/// What of a variable a reduction accumulates.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ReductionExtent {
+    /// The whole variable, in a local one of the same type.
+    Whole,
+    /// Elements of an array or behind a pointer, in memory of their own.
+    Elements {
+        /// The innermost element type.
+        element: TypeId,
+        /// Elements before the first that is accumulated.
+        offset: Expr,
+        /// How many are accumulated.
+        count: Expr,
+        /// Extents of the dimensions, outermost first, if not all are constant.
+        view: Option<Vec<Expr>>,
+    },
 }
 
 /// Where a reduction ends.
@@ -363,8 +508,10 @@ pub struct ReductionPlan {
 pub enum ReductionTarget {
     /// Device memory behind this parameter, combined by all threads of the grid.
     Grid(SmolStr),
-    /// The enclosing variable of the same name, combined by all threads of the block.
-    Block,
+    /// Device memory behind this parameter; a team has one accumulator, in shared memory.
+    Team(SmolStr),
+    /// The enclosing variable of the same name, combined by all threads of the crew.
+    Crew(Crew),
 }
 
 /// A lastprivate variable.
@@ -376,6 +523,8 @@ pub struct LastprivatePlan {
     pub ty: TypeId,
     /// Where the last value goes.
     pub target: LastprivateTarget,
+    /// The copies start with the value of the original.
+    pub is_firstprivate: bool,
 }
 
 /// Where the value of a lastprivate variable goes.

@@ -6,7 +6,7 @@ use rex_syntax::omp::directive::Leaf;
 use smol_str::SmolStr;
 
 use crate::item::FunctionId;
-use crate::map::MapItem;
+use crate::map::{MapItem, PathStep};
 use crate::symbol::SymbolId;
 use crate::ty::TypeId;
 
@@ -82,8 +82,8 @@ pub enum SharingAttribute {
     Reduction {
         /// The operation.
         operation: ReductionOperation,
-        /// The item is a section (or element) rather than the whole variable.
-        is_section: bool,
+        /// From the variable to the elements; empty for the whole variable, absent if that could not be read.
+        section: Option<Vec<PathStep>>,
     },
 }
 

@@ -16,7 +16,7 @@ use rex_syntax::TextRange;
 use crate::abi::MapFlags;
 use crate::entry::EntryKind;
 use crate::facet::Facet;
-use crate::kernel::{BodyText, Plan};
+use crate::kernel::{BodyText, Piece, Plan};
 use crate::lifecycle::FiniPolicy;
 use crate::map::MapOwner;
 use crate::program::Program;
@@ -206,7 +206,7 @@ impl Checker {
 
     fn body(&mut self, body: &BodyText, kernel: &str) {
         let mut end = body.range.start();
-        for (range, plan) in &body.replacements {
+        for (range, _) in &body.replacements {
             if range.start() < end || !body.range.contains_range(*range) {
                 self.fail(
                     "kernels",
@@ -217,63 +217,15 @@ impl Checker {
                 );
             }
             end = range.end().max(end);
-            self.plan(plan, kernel);
         }
     }
 
     fn plan(&mut self, plan: &Plan, kernel: &str) {
-        match plan {
-            Plan::Text(text) => self.body(text, kernel),
-            Plan::Sequence(plans) => plans.iter().for_each(|plan| self.plan(plan, kernel)),
-            Plan::Loop(inner) => self.plan(&inner.body, kernel),
-            Plan::Parallel { body, .. }
-            | Plan::Critical { body, .. }
-            | Plan::Single { body, .. } => {
-                self.plan(body, kernel);
+        plan.visit(&mut |piece| {
+            if let Piece::Text(text) = piece {
+                self.body(text, kernel);
             }
-            Plan::Leader(body) => self.plan(body, kernel),
-            Plan::UniformLoop { head, body } => {
-                self.body(head, kernel);
-                self.plan(body, kernel);
-            }
-            Plan::UniformIf {
-                condition,
-                then,
-                otherwise,
-            }
-            | Plan::TeamIf {
-                condition,
-                then,
-                otherwise,
-            } => {
-                self.body(condition, kernel);
-                self.plan(then, kernel);
-                if let Some(otherwise) = otherwise {
-                    self.plan(otherwise, kernel);
-                }
-            }
-            Plan::TeamLoop {
-                init,
-                condition,
-                step,
-                body,
-                ..
-            } => {
-                if let Some(init) = init {
-                    self.plan(init, kernel);
-                }
-                for text in [condition, step].into_iter().flatten() {
-                    self.body(text, kernel);
-                }
-                self.plan(body, kernel);
-            }
-            Plan::Shared { initializer, .. } => {
-                if let Some(initializer) = initializer {
-                    self.body(initializer, kernel);
-                }
-            }
-            Plan::Atomic(_) | Plan::Nothing | Plan::Declare(_) | Plan::Barrier | Plan::Fence => {}
-        }
+        });
     }
 }
 

@@ -7,7 +7,9 @@
 
 mod atomic;
 mod geometry;
+mod loops;
 mod plan;
+mod sharing;
 mod team;
 
 use rex_ir::expr::Expr;
@@ -313,7 +315,10 @@ impl Assembly<'_, '_> {
             Transport::Private if self.iterates(object) => {}
             Transport::Private => {
                 if !types.is_variably_modified(ty) {
-                    self.prologue.push(Prologue::Private { name, ty });
+                    self.prologue.push(match self.shape {
+                        Shape::Team => Prologue::SharedPrivate { name, ty },
+                        _ => Prologue::Private { name, ty },
+                    });
                 } else {
                     self.refuse(
                         capture,
@@ -368,16 +373,19 @@ impl Assembly<'_, '_> {
                     name: argument.clone(),
                     ty: ParameterType::PointerTo(element),
                 });
-                let per_thread =
-                    !matches!(self.shape, Shape::Serial | Shape::Team) && capture.may_be_written;
-                self.prologue.push(if per_thread {
-                    Prologue::ThreadCopy {
+                let parameter = argument;
+                self.prologue.push(match self.shape {
+                    _ if !capture.may_be_written => self.over_storage(name, ty, parameter),
+                    Shape::Team => Prologue::SharedCopy {
                         name,
                         ty,
-                        parameter: argument,
-                    }
-                } else {
-                    self.over_storage(name, ty, argument)
+                        parameter,
+                    },
+                    Shape::Loop | Shape::Parallel | Shape::Serial => Prologue::ThreadCopy {
+                        name,
+                        ty,
+                        parameter,
+                    },
                 });
             }
             Transport::Storage | Transport::DeviceAddress => {
@@ -394,7 +402,10 @@ impl Assembly<'_, '_> {
                     self.prologue.push(line);
                 }
             }
-            Transport::Pointee | Transport::DevicePointer => self.add_pointer(capture, name, ty),
+            Transport::Pointee | Transport::DevicePointer => {
+                let is_accumulated = self.is_accumulated(object, region);
+                self.add_pointer(capture, name, ty, is_accumulated);
+            }
         }
     }
 
@@ -415,7 +426,7 @@ impl Assembly<'_, '_> {
         }
     }
 
-    fn add_pointer(&mut self, capture: &Capture, name: SmolStr, ty: TypeId) {
+    fn add_pointer(&mut self, capture: &Capture, name: SmolStr, ty: TypeId, is_accumulated: bool) {
         let types = &self.program.types;
         let object = capture.object;
         if types.is_variably_modified(ty) {
@@ -427,6 +438,9 @@ impl Assembly<'_, '_> {
                 name: argument.clone(),
                 ty: ParameterType::PointerTo(element),
             });
+            if is_accumulated {
+                return;
+            }
             let mut extents = vec![Expr::Int(0)];
             extents.extend(extents_of(self.program, pointee));
             self.prologue.push(Prologue::View {
@@ -436,6 +450,10 @@ impl Assembly<'_, '_> {
                 parameter: argument,
             });
         } else {
+            let name = match is_accumulated {
+                true => namer::argument(&name),
+                false => name,
+            };
             self.parameters.push(Parameter {
                 object,
                 name,
@@ -476,15 +494,14 @@ impl Assembly<'_, '_> {
         let CapturedObject::Variable(symbol) = object else {
             return false;
         };
-        matches!(self.shape, Shape::Loop | Shape::Parallel)
-            && construct.sharing.iter().any(|sharing| {
-                sharing.symbol == symbol
-                    && match &sharing.attribute {
-                        SharingAttribute::Reduction { is_section, .. } => !*is_section,
-                        SharingAttribute::Lastprivate => true,
-                        _ => false,
-                    }
-            })
+        construct.sharing.iter().any(|sharing| {
+            sharing.symbol == symbol
+                && match &sharing.attribute {
+                    SharingAttribute::Reduction { .. } => true,
+                    SharingAttribute::Lastprivate => construct.nest.is_some(),
+                    _ => false,
+                }
+        })
     }
 
     /// Whether the region's own loops declare the variable.

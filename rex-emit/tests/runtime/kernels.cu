@@ -103,11 +103,31 @@ REX_KERNEL(team__kernel__, 2, REX_TEAM)
 
 __global__ void collectives__kernel__(REX_LAUNCH_ENVIRONMENT int *out) {
   int leader = rex_broadcast(omp_get_thread_num() + 7);
-  int threads = rex_reduce_block<rex_add>(1);
-  point merged = rex_reduce_block<merge_points>(point{1, 2, (double)threadIdx.x});
+  __shared__ int threads, firsts[2];
+  __shared__ point merged;
   double *shared = rex_dynamic_shared<double>();
-  if (threadIdx.x == 0) shared[15] = 0.5;
+  if (threadIdx.x == 0) {
+    threads = 0;
+    rex_fill<rex_add>(firsts);
+    merged = merge_points::identity<point>();
+    shared[15] = 0.5;
+  }
   __syncthreads();
+  rex_reduce_block<rex_add>(threads, 1);
+  rex_reduce_block<merge_points>(merged, point{1, 2, (double)threadIdx.x});
+  const unsigned few = rex_crew(blockDim.x / 2 - 3);
+  if (threadIdx.x < few) {
+    int mine[2] = {1, 0};
+    rex_barrier(few);
+    if (threadIdx.x == 0) firsts[1] = 5;
+    rex_barrier(few);
+    mine[1] = firsts[1];
+    rex_barrier(few);
+    rex_reduce_block<rex_add>(firsts, mine, few);
+  }
+  __syncthreads();
+  const int crew = static_cast<int>(few);
+  if (firsts[0] != crew || firsts[1] != 5 * crew + 5) return;
   if (shared[15] == 0.5 && merged.x == blockDim.x && merged.z == blockDim.x - 1)
     out[blockIdx.x * blockDim.x + threadIdx.x] = leader * 1000 + threads;
 }

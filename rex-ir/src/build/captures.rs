@@ -6,7 +6,7 @@ use rex_syntax::cst::Node;
 use rex_syntax::diag::{Code, Diagnostic, Severity};
 use rex_syntax::kind::{Field, Kind};
 use rex_syntax::lex;
-use rex_syntax::omp::clause::ClauseName;
+use rex_syntax::omp::clause::{ClauseName, Locator};
 use rex_syntax::omp::directive::Leaf;
 use smol_str::SmolStr;
 
@@ -219,7 +219,7 @@ impl<'u> Builder<'u> {
                 if matches!(clause.name, ClauseName::Schedule | ClauseName::DistSchedule)
                     && let Some(expression) = clause.expression()
                 {
-                    self.collect_text(expression, statement, construct, &mut uses);
+                    self.collect_text(expression, false, statement, construct, &mut uses);
                 }
             }
         }
@@ -510,11 +510,22 @@ impl<'u> Builder<'u> {
             if statement.contains_range(directive.range) {
                 for clause in &directive.clauses {
                     if let Some(expression) = clause.expression() {
-                        self.collect_text(expression, statement, construct, uses);
+                        self.collect_text(expression, false, statement, construct, uses);
                     }
                     for item in clause.items() {
                         if !matches!(clause.name, ClauseName::Private) {
-                            self.collect_text(item.range, statement, construct, uses);
+                            let written = !matches!(
+                                clause.name,
+                                ClauseName::Firstprivate | ClauseName::Shared
+                            );
+                            // The bounds of a section are only read.
+                            let root = match &item.locator {
+                                Locator::Path(path) => path.root,
+                                Locator::Expression(range) => *range,
+                            };
+                            self.collect_text(root, written, statement, construct, uses);
+                            let bounds = TextRange::new(root.end(), item.range.end());
+                            self.collect_text(bounds, false, statement, construct, uses);
                         }
                     }
                 }
@@ -525,6 +536,7 @@ impl<'u> Builder<'u> {
     fn collect_text(
         &mut self,
         range: TextRange,
+        written: bool,
         statement: TextRange,
         construct: ConstructId,
         uses: &mut Uses,
@@ -533,7 +545,7 @@ impl<'u> Builder<'u> {
             let name = Name {
                 text: self.text(at),
                 at,
-                written: true,
+                written,
                 called: false,
             };
             self.use_name(name, statement, construct, uses, 0);

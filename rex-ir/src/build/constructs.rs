@@ -262,20 +262,20 @@ impl<'u> Builder<'u> {
     }
 
     fn read_sharing(&mut self, clause: &Clause, sharing: &mut Vec<DataSharing>) {
-        let make: Box<dyn Fn(bool) -> SharingAttribute> = match clause.name {
-            ClauseName::Private => Box::new(|_| SharingAttribute::Private),
-            ClauseName::Firstprivate => Box::new(|_| SharingAttribute::Firstprivate),
-            ClauseName::Lastprivate => Box::new(|_| SharingAttribute::Lastprivate),
-            ClauseName::Shared => Box::new(|_| SharingAttribute::Shared),
-            ClauseName::Linear => Box::new(|_| SharingAttribute::Linear(None)),
+        let attribute = match clause.name {
+            ClauseName::Private => SharingAttribute::Private,
+            ClauseName::Firstprivate => SharingAttribute::Firstprivate,
+            ClauseName::Lastprivate => SharingAttribute::Lastprivate,
+            ClauseName::Shared => SharingAttribute::Shared,
+            ClauseName::Linear => SharingAttribute::Linear(None),
             ClauseName::Reduction | ClauseName::InReduction | ClauseName::TaskReduction => {
                 let Some(operation) = self.reduction_operation(clause) else {
                     return;
                 };
-                Box::new(move |is_section| SharingAttribute::Reduction {
-                    operation: operation.clone(),
-                    is_section,
-                })
+                SharingAttribute::Reduction {
+                    operation,
+                    section: Some(Vec::new()),
+                }
             }
             _ => return,
         };
@@ -284,35 +284,39 @@ impl<'u> Builder<'u> {
                 Locator::Path(path) => (path.root, !path.steps.is_empty()),
                 Locator::Expression(range) => (*range, false),
             };
-            match self.scopes.resolve(&self.symbols, self.text(root), root) {
-                Some(symbol)
-                    if self.symbols[symbol].kind.is_variable()
-                        || self.symbols[symbol].kind == SymbolKind::Field =>
-                {
-                    sharing.push(DataSharing {
-                        symbol,
-                        attribute: make(is_section),
-                        at: item.range,
-                    });
-                }
-                _ => match self.header_variable(self.text(root)) {
-                    Some(symbol) => {
-                        sharing.push(DataSharing {
-                            symbol,
-                            attribute: make(is_section),
-                            at: item.range,
-                        });
-                    }
-                    None => {
-                        let name = self.text(item.range).to_string();
-                        self.report(
-                            Code::MapOfUnknownVariable,
-                            item.range,
-                            format!("`{name}` is not a variable that is visible here"),
-                        );
-                    }
-                },
+            let resolved = self
+                .scopes
+                .resolve(&self.symbols, self.text(root), root)
+                .filter(|symbol| {
+                    let kind = self.symbols[*symbol].kind;
+                    kind.is_variable() || kind == SymbolKind::Field
+                })
+                .or_else(|| self.header_variable(self.text(root)));
+            let Some(symbol) = resolved else {
+                let name = self.text(item.range).to_string();
+                self.report(
+                    Code::MapOfUnknownVariable,
+                    item.range,
+                    format!("`{name}` is not a variable that is visible here"),
+                );
+                continue;
+            };
+            let mut attribute = attribute.clone();
+            if let SharingAttribute::Reduction { section, .. } = &mut attribute
+                && is_section
+            {
+                // What is wrong with it matters in device code only, and is said there.
+                let before = self.diagnostics.clone();
+                *section = self
+                    .read_item_path(&item.locator, item.range)
+                    .map(|(_, _, steps)| steps);
+                self.diagnostics = before;
             }
+            sharing.push(DataSharing {
+                symbol,
+                attribute,
+                at: item.range,
+            });
         }
     }
 

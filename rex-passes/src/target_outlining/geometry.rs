@@ -3,7 +3,9 @@
 use rex_ir::expr::{BinaryOp, Expr};
 use rex_ir::launch::Launch;
 use rex_ir::program::Program;
-use rex_ir::region::{CanonicalLoop, Construct, LoopStep, RegionId, Relation};
+use rex_ir::region::{
+    CanonicalLoop, CapturedObject, Construct, LoopStep, RegionId, Relation, Transport,
+};
 use rex_ir::ty::TypeKind;
 use rex_syntax::omp::clause::{Clause, ClauseName};
 use rex_syntax::omp::directive::Leaf;
@@ -25,8 +27,10 @@ pub(super) fn launch(program: &Program, region: RegionId, shape: Shape) -> Launc
         None => Some(Expr::Int(1)),
     };
     let limit = expression(ClauseName::ThreadLimit);
-    let asked =
-        expression(ClauseName::NumThreads).or_else(|| inner_num_threads(program, region, shape));
+    let asked = expression(ClauseName::NumThreads).or_else(|| match shape {
+        Shape::Team => largest(program, inner_num_threads(program, region)),
+        _ => None,
+    });
     let mut threads = match (asked, limit) {
         (Some(asked), Some(limit)) => Some(Expr::Conditional(
             Box::new(asked.clone().binary(BinaryOp::Less, limit.clone())),
@@ -94,7 +98,9 @@ pub(super) fn if_clause(program: &Program, construct: &Construct, leaf: &str) ->
                 .iter()
                 .map(|modifier| program.text(modifier.range).trim())
                 .collect();
-            if words.contains(&leaf) || (words.is_empty() && combines && leaf == "target") {
+            if words.contains(&leaf)
+                || (words.is_empty() && combines && applies_unnamed(construct, leaf))
+            {
                 return clause.expression();
             }
         }
@@ -102,20 +108,32 @@ pub(super) fn if_clause(program: &Program, construct: &Construct, leaf: &str) ->
     None
 }
 
-/// `num_threads` of the parallel regions inside a team program, where the host can evaluate it.
-fn inner_num_threads(program: &Program, region: RegionId, shape: Shape) -> Option<Expr> {
-    if shape != Shape::Team {
-        return None;
-    }
+/// Whether an `if` without a name needs to be looked at for this leaf: where `target` has one, that decides for both.
+fn applies_unnamed(construct: &Construct, leaf: &str) -> bool {
+    leaf == "target" || !construct.has(Leaf::Target)
+}
+
+/// The operand of `num_threads`.
+pub(super) fn num_threads(program: &Program, construct: &Construct) -> Option<TextRange> {
+    clause(program, construct, ClauseName::NumThreads).and_then(Clause::expression)
+}
+
+/// The `num_threads` operands of the parallel regions inside a team program that the host can evaluate, each text once.
+fn inner_num_threads(program: &Program, region: RegionId) -> Vec<TextRange> {
     let construct = &program.constructs[program.regions[region].construct];
-    let statement = construct.statement?;
-    let mut found: Option<TextRange> = None;
+    let Some(statement) = construct.statement else {
+        return Vec::new();
+    };
+    let mut found: Vec<TextRange> = Vec::new();
     for (_, inner) in program.constructs.iter() {
         if !statement.contains_range(inner.range) || !inner.has(Leaf::Parallel) {
             continue;
         }
-        let expression =
-            clause(program, inner, ClauseName::NumThreads).and_then(Clause::expression)?;
+        let Some(expression) = num_threads(program, inner) else {
+            continue;
+        };
+        let text = program.text(expression);
+        let has_effects = text.contains(['(', '=']) || text.contains("++") || text.contains("--");
         let visible = lex::identifiers(program.source(), expression).all(|name| {
             program
                 .scopes
@@ -126,23 +144,52 @@ fn inner_num_threads(program: &Program, region: RegionId, shape: Shape) -> Optio
                         .is_none_or(|declared| !statement.contains_range(declared))
                 })
         });
-        if !visible {
-            return None;
+        if visible && !has_effects && !found.iter().any(|known| program.text(*known) == text) {
+            found.push(expression);
         }
-        // The largest wins when both are numbers; different expressions leave the choice to the runtime.
-        found = match found {
-            None => Some(expression),
-            Some(known) => {
-                let number = |range| program.text(range).trim().parse::<u32>().ok();
-                match (number(known), number(expression)) {
-                    (Some(a), Some(b)) => Some(if b > a { expression } else { known }),
-                    _ if program.text(known) == program.text(expression) => Some(known),
-                    _ => return None,
-                }
-            }
-        };
     }
-    found.map(Expr::Source)
+    found
+}
+
+/// Whether a parallel region with this `num_threads` has all threads of the region's blocks.
+pub(super) fn is_block(program: &Program, region: RegionId, asked: TextRange) -> bool {
+    let found = inner_num_threads(program, region);
+    let number = |range| program.text(range).trim().parse::<u64>().ok();
+    let captures = &program.regions[region].captures;
+    let keeps_its_value = lex::identifiers(program.source(), asked).all(|name| {
+        let symbol = program
+            .scopes
+            .resolve(&program.symbols, program.text(name), name);
+        captures
+            .iter()
+            .filter(|capture| symbol.map(CapturedObject::Variable) == Some(capture.object))
+            .all(|capture| !capture.may_be_written && capture.transport == Transport::Literal)
+    });
+    match found.as_slice() {
+        [only] => program.text(*only) == program.text(asked) && keeps_its_value,
+        several => {
+            let numbers: Option<Vec<u64>> = several.iter().map(|range| number(*range)).collect();
+            numbers.is_some_and(|numbers| numbers.iter().max().copied() == number(asked))
+        }
+    }
+}
+
+/// The largest of several operands.
+fn largest(program: &Program, operands: Vec<TextRange>) -> Option<Expr> {
+    let number = |range: TextRange| program.text(range).trim().parse::<i64>().ok();
+    let constant = operands.iter().filter_map(|range| number(*range)).max();
+    operands
+        .into_iter()
+        .filter(|range| number(*range).is_none())
+        .map(Expr::Source)
+        .chain(constant.map(Expr::Int))
+        .reduce(|most, next| {
+            Expr::Conditional(
+                Box::new(most.clone().binary(BinaryOp::Less, next.clone())),
+                Box::new(next),
+                Box::new(most),
+            )
+        })
 }
 
 /// The product of the trip counts, where the host can compute them from names of its own without side effects.

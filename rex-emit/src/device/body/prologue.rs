@@ -1,0 +1,218 @@
+//! Lines that give a body its names back.
+
+use rex_ir::kernel::Prologue;
+use rex_ir::ty::{TypeId, TypeKind};
+
+use super::{BodyPrinter, STEP};
+use crate::common::expr;
+use crate::common::text::reindent;
+use crate::device::kernel::declare_pointer;
+
+impl BodyPrinter<'_> {
+    /// Lines of a prologue entry.
+    pub(in crate::device) fn prologue(&self, line: &Prologue) -> Vec<String> {
+        let types = &self.program.types;
+        match line {
+            Prologue::Declaration(range) => {
+                let text = self.program.text(*range).replace("\r\n", "\n");
+                let text = text.trim_end();
+                let end = if text.ends_with(';') { "" } else { ";" };
+                vec![format!(
+                    "{}{end}",
+                    reindent(text, &self.source_indent(*range), STEP)
+                )]
+            }
+            Prologue::Untagged(record) => {
+                let record = &types.records[*record];
+                let Some(body) = record.body else {
+                    return Vec::new();
+                };
+                let before = &self.program.source()[..usize::from(body.start())];
+                let keyword = match before.trim_end().ends_with("union") {
+                    true => "union",
+                    false => "struct",
+                };
+                let text = self.program.text(body).replace("\r\n", "\n");
+                let body = reindent(&text, &self.source_indent(body), STEP);
+                vec![format!("{keyword} {} {body};", record.name)]
+            }
+            Prologue::Captured {
+                name,
+                ty,
+                parameter,
+                is_firstprivate,
+            } => {
+                let value = self.value_type(*ty);
+                let how = match is_firstprivate {
+                    true => "rex_firstprivate",
+                    false => "rex_captured",
+                };
+                vec![format!(
+                    "typename {how}<{value}>::type {name} = {how}<{value}>::get({parameter});"
+                )]
+            }
+            Prologue::Unpack {
+                name,
+                ty,
+                parameter,
+            } => vec![format!(
+                "{} = reinterpret_cast<{}>({parameter});",
+                declare_pointer(types, *ty, name),
+                declare_pointer(types, *ty, "").trim_end()
+            )],
+            Prologue::Literal {
+                name,
+                ty,
+                parameter,
+            } => {
+                let value = self.value_type(*ty);
+                vec![format!(
+                    "{} = rex_literal<{value}>({parameter});",
+                    types.declare(*ty, name)
+                )]
+            }
+            Prologue::SharedLiteral {
+                name,
+                ty,
+                parameter,
+            } => {
+                let value = self.value_type(*ty);
+                vec![
+                    format!("__shared__ {};", self.declare_mutable(*ty, name)),
+                    format!("if (threadIdx.x == 0) {name} = rex_literal<{value}>({parameter});"),
+                    "__syncthreads();".to_string(),
+                ]
+            }
+            Prologue::Reference {
+                name,
+                ty,
+                parameter,
+            } => {
+                vec![format!(
+                    "{} = *{parameter};",
+                    self.declare_reference(*ty, name)
+                )]
+            }
+            Prologue::ArrayReference {
+                name,
+                ty,
+                parameter,
+            } => {
+                let pointer = types.declare(*ty, "(*)");
+                vec![format!(
+                    "{} = *reinterpret_cast<{pointer}>({parameter});",
+                    self.declare_reference(*ty, name)
+                )]
+            }
+            Prologue::View {
+                name,
+                element,
+                extents,
+                parameter,
+            } => {
+                let extents_text: Vec<String> = extents
+                    .iter()
+                    .map(|extent| expr::print(self.program, self, extent))
+                    .collect();
+                vec![format!(
+                    "rex_view<{}, {}> {name}({parameter}, {});",
+                    types.spell(*element),
+                    extents.len(),
+                    extents_text.join(", ")
+                )]
+            }
+            Prologue::Private { name, ty } => vec![format!("{};", self.declare_mutable(*ty, name))],
+            Prologue::SharedPrivate { name, ty } => {
+                vec![format!("__shared__ {};", self.declare_mutable(*ty, name))]
+            }
+            Prologue::SharedCopy {
+                name,
+                ty,
+                parameter,
+            } => {
+                let mut lines = vec![format!("__shared__ {};", self.declare_mutable(*ty, name))];
+                lines.extend(self.shared_copy(*ty, name, &format!("*{parameter}"), parameter));
+                lines
+            }
+            Prologue::SharedCopyOfOuter { name, ty } => {
+                let outer = format!("{name}__outer");
+                let mut lines = vec![
+                    format!("{} = {name};", self.declare_reference(*ty, &outer)),
+                    format!("__shared__ {};", self.declare_mutable(*ty, name)),
+                ];
+                lines.extend(self.shared_copy(*ty, name, &outer, &outer));
+                lines
+            }
+            Prologue::CopyOfOuter { name, ty } => {
+                let array = matches!(types.get(types.desugar(*ty)).kind, TypeKind::Array { .. });
+                if array {
+                    vec![
+                        format!(
+                            "{} = {name};",
+                            self.declare_reference(*ty, &format!("{name}__outer"))
+                        ),
+                        format!("{};", self.declare_mutable(*ty, name)),
+                        format!("memcpy({name}, {name}__outer, sizeof({name}));"),
+                    ]
+                } else {
+                    vec![
+                        format!(
+                            "{} = {name};",
+                            self.declare_reference(*ty, &format!("{name}__outer"))
+                        ),
+                        format!("{} = {name}__outer;", self.declare_mutable(*ty, name)),
+                    ]
+                }
+            }
+            Prologue::ThreadCopy {
+                name,
+                ty,
+                parameter,
+            } => {
+                let array = matches!(types.get(types.desugar(*ty)).kind, TypeKind::Array { .. });
+                if array {
+                    vec![
+                        format!("{};", self.declare_mutable(*ty, name)),
+                        format!("memcpy({name}, {parameter}, sizeof({name}));"),
+                    ]
+                } else {
+                    vec![format!(
+                        "{} = *{parameter};",
+                        self.declare_mutable(*ty, name)
+                    )]
+                }
+            }
+        }
+    }
+
+    /// The leader fills the team's copy in shared memory.
+    fn shared_copy(&self, ty: TypeId, name: &str, value: &str, address: &str) -> Vec<String> {
+        let types = &self.program.types;
+        let copy = match types.get(types.desugar(ty)).kind {
+            TypeKind::Array { .. } => format!("memcpy({name}, {address}, sizeof({name}))"),
+            _ => format!("{name} = {value}"),
+        };
+        vec![
+            format!("if (threadIdx.x == 0) {copy};"),
+            "__syncthreads();".to_string(),
+        ]
+    }
+
+    pub(super) fn declare_reference(&self, ty: TypeId, name: &str) -> String {
+        let types = &self.program.types;
+        match types.get(ty).kind {
+            TypeKind::Array { .. } => types.declare(ty, &format!("(&{name})")),
+            _ => types.declare(ty, &format!("&{name}")),
+        }
+    }
+
+    /// A variable that can be assigned, whatever `const` the original has.
+    pub(super) fn declare_mutable(&self, ty: TypeId, name: &str) -> String {
+        self.program.types.declare_mutable(ty, name)
+    }
+
+    /// The type a literal is read as.
+    pub(super) fn value_type(&self, ty: TypeId) -> String {
+        self.program.types.declare_mutable(ty, "")
+    }
+}

@@ -1,0 +1,164 @@
+//! Private accumulators and how they are combined.
+
+use rex_ir::expr::Expr;
+use rex_ir::kernel::{Crew, ReductionExtent, ReductionPlan, ReductionTarget};
+use rex_ir::region::ReductionOperation;
+use rex_ir::ty::{TypeId, TypeKind};
+
+use super::BodyPrinter;
+use crate::common::expr;
+
+impl BodyPrinter<'_> {
+    /// Declarations of accumulators, at their identities; they hide the variables around them.
+    pub(super) fn accumulators(&self, reductions: &[ReductionPlan]) -> Vec<String> {
+        reductions
+            .iter()
+            .flat_map(|reduction| match &reduction.extent {
+                ReductionExtent::Whole => self.whole_accumulator(reduction),
+                ReductionExtent::Elements {
+                    element,
+                    offset,
+                    count,
+                    view,
+                } => {
+                    self.element_accumulator(reduction, *element, [offset, count], view.as_deref())
+                }
+            })
+            .collect()
+    }
+
+    fn whole_accumulator(&self, reduction: &ReductionPlan) -> Vec<String> {
+        let types = &self.program.types;
+        let name = &reduction.name;
+        let operation = operation(&reduction.operation);
+        let declared = self.declare_mutable(reduction.ty, name);
+        if let ReductionTarget::Team(_) = reduction.target {
+            return vec![
+                format!("__shared__ {declared};"),
+                format!("if (threadIdx.x == 0) rex_fill<{operation}>({name});"),
+                "__syncthreads();".to_string(),
+            ];
+        }
+        let mut lines = Vec::new();
+        if let ReductionTarget::Crew(_) = reduction.target {
+            let outer = self.declare_reference(reduction.ty, &format!("{name}__outer"));
+            lines.push(format!("{outer} = {name};"));
+        }
+        let is_array = matches!(
+            types.get(types.desugar(reduction.ty)).kind,
+            TypeKind::Array { .. }
+        );
+        if is_array {
+            lines.push(format!("{declared};"));
+            lines.push(format!("rex_fill<{operation}>({name});"));
+        } else {
+            let ty = self.value_type(reduction.ty);
+            lines.push(format!("{declared} = {operation}::identity<{ty}>();"));
+        }
+        lines
+    }
+
+    fn element_accumulator(
+        &self,
+        reduction: &ReductionPlan,
+        element: TypeId,
+        bounds: [&Expr; 2],
+        view: Option<&[Expr]>,
+    ) -> Vec<String> {
+        let types = &self.program.types;
+        let name = &reduction.name;
+        let operation = operation(&reduction.operation);
+        let value = types.spell(element);
+        let print = |expr: &Expr| expr::print(self.program, self, expr);
+        let [offset, count] = bounds.map(print);
+        let class = match reduction.target {
+            ReductionTarget::Team(_) => "rex_team_elements",
+            ReductionTarget::Grid(_) | ReductionTarget::Crew(_) => "rex_elements",
+        };
+        let mut lines = Vec::new();
+        if let ReductionTarget::Crew(_) = reduction.target {
+            lines.push(format!(
+                "{value} *{name}__outer = rex_first<{value}>({name});"
+            ));
+        }
+        lines.push(format!(
+            "{class}<{operation}, {value}> {name}__own({offset}, {count});"
+        ));
+        let base = format!("{name}__own.base()");
+        let desugared = types.desugar(reduction.ty);
+        lines.push(match (view, &types.get(desugared).kind) {
+            (Some(extents), _) => {
+                let extents: Vec<String> = extents.iter().map(print).collect();
+                format!(
+                    "rex_view<{value}, {}> {name}({base}, {});",
+                    extents.len(),
+                    extents.join(", ")
+                )
+            }
+            (None, TypeKind::Array { .. }) => format!(
+                "{} = *reinterpret_cast<{}>({base});",
+                self.declare_reference(reduction.ty, name),
+                types.declare(reduction.ty, "(*)")
+            ),
+            (None, _) => format!(
+                "{} = reinterpret_cast<{}>({base});",
+                self.declare_mutable(reduction.ty, name),
+                self.value_type(reduction.ty)
+            ),
+        });
+        lines
+    }
+
+    /// What combines the accumulators.
+    pub(super) fn combine(&self, reductions: &[ReductionPlan]) -> Vec<String> {
+        reductions.iter().map(combination).collect()
+    }
+}
+
+fn combination(reduction: &ReductionPlan) -> String {
+    let operation = operation(&reduction.operation);
+    let name = &reduction.name;
+    let threads = |crew: Crew| match crew {
+        Crew::Block => "",
+        Crew::Part => ", rex_threads",
+    };
+    match (&reduction.target, &reduction.extent) {
+        (ReductionTarget::Grid(parameter), ReductionExtent::Whole) => {
+            format!("rex_reduce<{operation}>({parameter}, {name});")
+        }
+        (ReductionTarget::Team(parameter), ReductionExtent::Whole) => {
+            format!("if (threadIdx.x == 0) rex_combine<{operation}>({parameter}, {name});")
+        }
+        (ReductionTarget::Crew(crew), ReductionExtent::Whole) => format!(
+            "rex_reduce_block<{operation}>({name}__outer, {name}{});",
+            threads(*crew)
+        ),
+        (
+            ReductionTarget::Grid(parameter) | ReductionTarget::Team(parameter),
+            ReductionExtent::Elements { .. },
+        ) => format!("{name}__own.reduce({parameter});"),
+        (ReductionTarget::Crew(crew), ReductionExtent::Elements { .. }) => {
+            format!("{name}__own.reduce_block({name}__outer{});", threads(*crew))
+        }
+    }
+}
+
+fn operation(operation: &ReductionOperation) -> String {
+    match operation {
+        ReductionOperation::Add => "rex_add".into(),
+        ReductionOperation::Multiply => "rex_mul".into(),
+        ReductionOperation::Min => "rex_min".into(),
+        ReductionOperation::Max => "rex_max".into(),
+        ReductionOperation::BitAnd => "rex_and".into(),
+        ReductionOperation::BitOr => "rex_or".into(),
+        ReductionOperation::BitXor => "rex_xor".into(),
+        ReductionOperation::LogicalAnd => "rex_land".into(),
+        ReductionOperation::LogicalOr => "rex_lor".into(),
+        ReductionOperation::Declared(name) => declared_operation(name),
+    }
+}
+
+/// The struct that implements a user-declared reduction.
+pub(in crate::device) fn declared_operation(name: &str) -> String {
+    format!("rex_reduction_{}", rex_ir::namer::identifier(name))
+}

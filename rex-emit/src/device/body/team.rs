@@ -1,0 +1,143 @@
+//! Team programs: parallel regions, loops of the team, objects in shared memory.
+
+use rex_ir::kernel::{BodyText, Crew, ParallelPlan, Plan, ReductionPlan};
+use rex_ir::ty::{TypeId, TypeKind};
+
+use super::lines::{block, headed, step_in};
+use super::{BodyPrinter, STEP};
+use crate::common::expr;
+
+impl BodyPrinter<'_> {
+    pub(super) fn parallel(&self, plan: &ParallelPlan, indent: &str) -> Vec<String> {
+        let inner = format!("{indent}{STEP}");
+        let mut lines = self.accumulators(&plan.reductions);
+        for line in &plan.privates {
+            lines.extend(self.prologue(line));
+        }
+        let declares = !lines.is_empty();
+        lines.extend(self.plan(&plan.body, &inner));
+        lines.extend(self.combine(&plan.reductions));
+        if declares {
+            lines = block(lines);
+        }
+        if plan.crew == Crew::Part {
+            let threads = match &plan.threads {
+                Some(threads) => expr::print(self.program, self, threads),
+                None => "blockDim.x".to_string(),
+            };
+            let mut part = vec![format!("const unsigned rex_threads = rex_crew({threads});")];
+            part.extend(headed("if (threadIdx.x < rex_threads)", lines));
+            lines = block(part);
+        }
+        lines.push(barrier(Crew::Block));
+        lines
+    }
+
+    /// Accumulators around a piece.
+    pub(super) fn reduce(
+        &self,
+        reductions: &[ReductionPlan],
+        body: &Plan,
+        indent: &str,
+    ) -> Vec<String> {
+        let mut lines = self.accumulators(reductions);
+        lines.extend(self.plan(body, indent));
+        lines.extend(self.combine(reductions));
+        lines
+    }
+
+    /// `single` and what is like it.
+    pub(super) fn single(&self, crew: Crew, body: &Plan, waits: bool, indent: &str) -> Vec<String> {
+        let mut lines = self.braced("if (threadIdx.x == 0)", body, indent);
+        if waits {
+            lines.push(barrier(crew));
+        }
+        lines
+    }
+
+    pub(super) fn team_loop(
+        &self,
+        init: Option<&Plan>,
+        condition: Option<&BodyText>,
+        step: Option<&BodyText>,
+        body: &Plan,
+        tests_first: bool,
+        indent: &str,
+    ) -> Vec<String> {
+        let inner = format!("{indent}{STEP}");
+        let mut lines = Vec::new();
+        if let Some(init) = init {
+            let mut first = self.plan(init, indent);
+            for line in &mut first {
+                if !line.ends_with([';', '{', '}']) {
+                    line.push(';');
+                }
+            }
+            lines.extend(first);
+        }
+        let test = condition.map(|condition| {
+            format!(
+                "rex_broadcast(threadIdx.x == 0 && ({}))",
+                self.text(condition, indent)
+            )
+        });
+        let head = match (&test, tests_first) {
+            (Some(test), true) => format!("while ({test}) {{"),
+            (None, true) => "for (;;) {".to_string(),
+            (_, false) => "do {".to_string(),
+        };
+        lines.push(head);
+        lines.extend(self.plan(body, &inner).iter().map(|line| step_in(line)));
+        if let Some(step) = step {
+            lines.push(format!(
+                "{STEP}if (threadIdx.x == 0) {{ {}; }}",
+                self.text(step, indent)
+            ));
+            lines.push(format!("{STEP}__syncthreads();"));
+        }
+        lines.push(match (test, tests_first) {
+            (Some(test), false) => format!("}} while ({test});"),
+            (None, false) => "} while (true);".to_string(),
+            (_, true) => "}".to_string(),
+        });
+        lines
+    }
+
+    pub(super) fn shared(
+        &self,
+        name: &str,
+        ty: TypeId,
+        initializer: Option<&BodyText>,
+        indent: &str,
+    ) -> Vec<String> {
+        let types = &self.program.types;
+        let mut lines = vec![format!("__shared__ {};", self.declare_mutable(ty, name))];
+        let Some(initializer) = initializer else {
+            return lines;
+        };
+        let value = self.text(initializer, indent);
+        let value = value.trim();
+        let is_array = matches!(types.get(types.desugar(ty)).kind, TypeKind::Array { .. });
+        let store = if is_array {
+            format!(
+                "{} = {value}; memcpy({name}, rex_initial, sizeof({name}));",
+                types.declare(ty, "rex_initial")
+            )
+        } else if value.starts_with('{') {
+            format!("{name} = {}{value};", types.spell(ty))
+        } else {
+            format!("{name} = {value};")
+        };
+        lines.push(format!("if (threadIdx.x == 0) {{ {store} }}"));
+        lines.push("__syncthreads();".to_string());
+        lines
+    }
+}
+
+/// The barrier of the threads that execute a parallel region.
+pub(super) fn barrier(crew: Crew) -> String {
+    match crew {
+        Crew::Block => "__syncthreads();".to_string(),
+        Crew::Part => "rex_barrier(rex_threads);".to_string(),
+    }
+}

@@ -4,8 +4,11 @@
 //! rex. What a flag does is decided here once; the steps of a build only choose by [`FlagKind`].
 
 use std::ffi::{OsStr, OsString};
+use std::path::Path;
 
 use rex_syntax::source::Language;
+
+use crate::preprocessed::language_of_expanded;
 
 /// What a flag is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +56,45 @@ pub struct Flag {
     pub kind: FlagKind,
 }
 
+impl Flag {
+    /// The flag with its folder or file as seen from elsewhere, if it names one below `folder`.
+    pub fn resolved_in(&self, folder: &Path) -> Flag {
+        const NAMES: &[&str] = &[
+            "-include",
+            "-imacros",
+            "-isystem",
+            "-iquote",
+            "-idirafter",
+            "-isysroot",
+            "-I",
+            "-L",
+        ];
+        let first = self.words[0].to_string_lossy().into_owned();
+        let name = NAMES.iter().find(|name| first.starts_with(**name));
+        // Files are looked for in include folders too, folders are not.
+        let is_searched = first.starts_with("-include") || first.starts_with("-imacros");
+        let resolved = |place: &str| {
+            let path = folder.join(place);
+            (!is_searched || path.exists()).then(|| path.into_os_string())
+        };
+        let words = match (name, self.words.get(1)) {
+            (Some(name), Some(place)) if first == **name => {
+                resolved(&place.to_string_lossy()).map(|path| vec![self.words[0].clone(), path])
+            }
+            (Some(name), None) => resolved(&first[name.len()..]).map(|path| {
+                let mut word = OsString::from(name);
+                word.push(path);
+                vec![word]
+            }),
+            _ => None,
+        };
+        Flag {
+            words: words.unwrap_or_else(|| self.words.clone()),
+            kind: self.kind,
+        }
+    }
+}
+
 /// The compiler flags of one command line, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CompilerFlags {
@@ -63,7 +105,8 @@ pub struct CompilerFlags {
 impl CompilerFlags {
     /// Takes the compiler flags out of an argument list and returns the rest.
     ///
-    /// `own` lists the single-letter options that stay in the rest although they look like flags.
+    /// `own` lists the single-letter options that stay in the rest although they look like flags; one with a
+    /// blank behind it has its value in the next word always, so that longer flags may begin like it.
     pub fn extract(
         args: impl IntoIterator<Item = OsString>,
         own: &[&str],
@@ -78,7 +121,10 @@ impl CompilerFlags {
                 break;
             }
             let text = arg.to_string_lossy().into_owned();
-            let is_own = own.iter().any(|letter| text.starts_with(letter));
+            let is_own = own.iter().any(|letter| match letter.strip_suffix(' ') {
+                Some(letter) => text == letter,
+                None => text.starts_with(letter),
+            });
             if !text.starts_with('-') || text == "-" || text.starts_with("--") || is_own {
                 rest.push(arg);
                 continue;
@@ -92,6 +138,12 @@ impl CompilerFlags {
         (found, rest)
     }
 
+    /// Adds the flags of another command line behind these.
+    pub fn extend(&mut self, other: &CompilerFlags) {
+        self.flags.extend(other.flags.iter().cloned());
+        self.language = other.language.or(self.language);
+    }
+
     /// Adds one flag given as its words.
     pub fn push(&mut self, words: Vec<OsString>) {
         let Some(first) = words.first() else { return };
@@ -101,8 +153,8 @@ impl CompilerFlags {
                 .get(1)
                 .map_or_else(|| value.into(), |word| word.to_string_lossy());
             self.language = match value.as_ref() {
-                "c" => Some(Language::C),
-                "c++" => Some(Language::Cxx),
+                "c" | "cpp-output" => Some(Language::C),
+                "c++" | "c++-cpp-output" => Some(Language::Cxx),
                 _ => None,
             };
             return;
@@ -259,6 +311,20 @@ pub fn takes_separate_value(flag: &str) -> bool {
         "-framework",
         "-rpath",
         "-Xopenmp-target",
+        "-Xarch_device",
+        "-Xarch_host",
+        "-Xcuda-fatbinary",
+        "-Xcuda-ptxas",
+        "-Xoffload-linker",
+        "-Xptxas",
+        "-ccc-gcc-name",
+        "-imultilib",
+        "-include-pch",
+        "-iwithprefixbefore",
+        "-resource-dir",
+        "-serialize-diagnostics",
+        "-working-directory",
+        "--sysroot",
         "-wrapper",
         "-dumpbase",
         "-dumpdir",
@@ -288,10 +354,17 @@ const KINDS: &[(FlagKind, &[&str], &[&str])] = &[
             "--cuda-",
             "--libomptarget-",
             "--offload-",
+            "-Xarch_device",
+            "-Xcuda-",
+            "-Xoffload-linker",
             "-Xopenmp-target",
+            "-Xptxas",
             "-mp=",
             "-gpu=",
+            "-march=gfx",
             "-march=sm_",
+            "-target=gpu",
+            "-target=multicore",
         ],
     ),
     (FlagKind::NoOpenMp, &["-fno-openmp"], &[]),
@@ -400,9 +473,11 @@ pub fn kind_of(flag: &str) -> FlagKind {
 
 /// Names the language of an input: `-x` decides, else the file's extension.
 pub fn language_of(path: &OsStr, flags: &CompilerFlags) -> Option<Language> {
+    let name = path.to_string_lossy();
     flags
         .language()
-        .or_else(|| Language::from_file_name(&path.to_string_lossy()))
+        .or_else(|| Language::from_file_name(&name))
+        .or_else(|| language_of_expanded(&name))
 }
 
 #[cfg(test)]

@@ -7,12 +7,14 @@
 pub mod build;
 pub mod cc;
 pub mod cli;
+pub mod compile_commands;
 mod compiler;
 pub mod error;
 pub mod flags;
 mod json;
 pub mod lines;
 pub mod preprocess;
+pub mod preprocessed;
 pub mod program;
 pub mod render;
 pub mod session;

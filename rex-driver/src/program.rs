@@ -13,7 +13,7 @@ use crate::build::{
     plan,
 };
 use crate::error::Error;
-use crate::flags::CompilerFlags;
+use crate::flags::{CompilerFlags, FlagKind};
 use crate::lines::with_line_markers;
 use crate::session::{Lowered, Session};
 use crate::toolchain::{
@@ -151,10 +151,11 @@ fn plan_lowered(
         WorkPlace::Named(folder) => WorkFolder::Kept(folder.clone()),
     };
     let units = units(&lowered, work.path());
+    let flags = program_flags(&session.flags, &lowered);
     let plan = plan(&BuildRequest {
         units: &units,
         link_inputs,
-        flags: &session.flags,
+        flags: &flags,
         host: &host,
         runtime: runtime.as_ref(),
         device: &device,
@@ -218,7 +219,8 @@ impl ProgramBuild {
                     "-o".as_ref(),
                     folder.as_os_str(),
                 ];
-                Some(Command::new("rex-driver").args(words))
+                let flags = lowered.flags.for_preprocessing(lowered.language);
+                Some(Command::new("rex-driver").args(words).args(flags))
             });
         let commands = lower.collect::<Vec<_>>();
         commands
@@ -240,6 +242,17 @@ fn refuse_other_steps(flags: &CompilerFlags) -> Result<(), Error> {
         ))),
         None => Ok(()),
     }
+}
+
+/// The flags that link the program: the user's, and what its sources were compiled with for every step.
+fn program_flags(user: &CompilerFlags, lowered: &[Lowered]) -> CompilerFlags {
+    let mut flags = user.clone();
+    for flag in lowered.iter().flat_map(|lowered| lowered.flags.iter()) {
+        if flag.kind == FlagKind::Everywhere && !flags.iter().any(|known| known == flag) {
+            flags.push(flag.words.clone());
+        }
+    }
+    flags
 }
 
 /// Whether a path is for the linker, rather than a source file.
@@ -301,6 +314,7 @@ fn units(lowered: &[Lowered], work: &Path) -> Vec<Unit> {
         Unit {
             source: lowered.path.clone(),
             language: lowered.language,
+            flags: lowered.flags.clone(),
             lowered: lowered_unit,
         }
     };

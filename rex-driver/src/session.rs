@@ -14,10 +14,12 @@ use rex_syntax::{TextRange, TextSize};
 
 use crate::build::command::folder_of;
 use crate::build::openmp_flags;
+use crate::compile_commands::CompileCommands;
 use crate::compiler::{Compilation, Compiler, SourceInput};
 use crate::error::Error;
 use crate::flags::{CompilerFlags, language_of};
 use crate::preprocess::{Expansion, Origin, expand, include_folders, may_offload};
+use crate::preprocessed::{Form, with_includes};
 use crate::splice::{Search, Spliced};
 use crate::toolchain::{HostCompiler, Surroundings, find_host_compiler};
 
@@ -32,6 +34,8 @@ pub struct Session {
     pub stdin_name: String,
     /// Words for the preprocessor alone, such as `-MD` with its companions.
     pub preprocessor_words: Vec<OsString>,
+    /// Where the build system says how it compiles the files.
+    pub compile_commands: CompileCommands,
 }
 
 /// One input and what lowering it gave.
@@ -41,7 +45,9 @@ pub struct Lowered {
     pub path: PathBuf,
     /// The language it was read as.
     pub language: Language,
-    /// Its bytes.
+    /// The flags it is compiled with.
+    pub flags: CompilerFlags,
+    /// Its text: the bytes of the file, with includes in place of the system's headers if it was expanded.
     pub bytes: Vec<u8>,
     /// The result.
     pub compilation: Compilation,
@@ -72,13 +78,25 @@ impl Session {
         } else {
             path
         };
-        language_of(name.as_os_str(), &self.flags).ok_or_else(|| {
+        let known = || self.compile_commands.of_file(path)?.language;
+        let given = self.flags.language().or_else(known);
+        given.or_else(|| language_of(name.as_os_str(), &self.flags)).ok_or_else(|| {
             Error::Usage(format!(
                 "cannot tell the language of {}; its name should end in .c, .cc, .cpp or .cxx, or \
                  give -x c or -x c++",
                 name.display()
             ))
         })
+    }
+
+    /// The flags that an input is compiled with: the build system's, then the user's.
+    pub fn flags_of(&self, path: &Path) -> CompilerFlags {
+        let mut flags = match self.compile_commands.of_file(path) {
+            Some(known) => known.flags,
+            None => CompilerFlags::default(),
+        };
+        flags.extend(&self.flags);
+        flags
     }
 
     /// Reads and lowers every input; the results are in the order of the inputs.
@@ -88,7 +106,10 @@ impl Session {
     pub fn lower_all(&self, paths: &[PathBuf]) -> Result<Vec<Lowered>, Error> {
         let lowered: Vec<Result<Lowered, Error>> = paths
             .par_iter()
-            .map(|path| self.lower(path, self.language_of(path)?))
+            .map(|path| {
+                let form = Form::of_name(&path.to_string_lossy());
+                self.lower(path, self.language_of(path)?, form)
+            })
             .collect();
         lowered.into_iter().collect()
     }
@@ -114,6 +135,7 @@ impl Session {
         Ok(Lowered {
             path: path.to_owned(),
             language,
+            flags: self.flags_of(path),
             bytes,
             compilation,
         })
@@ -123,35 +145,39 @@ impl Session {
     ///
     /// # Errors
     /// [`Error::Io`] if it cannot be read.
-    pub fn lower(&self, path: &Path, language: Language) -> Result<Lowered, Error> {
+    pub fn lower(&self, path: &Path, language: Language, form: Form) -> Result<Lowered, Error> {
         let compiler = Compiler::builder().build();
-        let bytes = read_input(path)?;
-        let origin = if is_stdin(path) {
-            Origin::Stdin(&self.stdin_name)
-        } else {
-            Origin::File(path)
-        };
+        let mut bytes = read_input(path)?;
+        let flags = self.flags_of(path);
         let name = if is_stdin(path) {
             self.stdin_name.clone()
         } else {
             path.display().to_string()
         };
+        let origin = match form {
+            Form::Written if !is_stdin(path) => Origin::File(path),
+            Form::Written => Origin::Stdin(&name),
+            Form::Expanded => {
+                bytes = with_includes(&bytes);
+                Origin::Stdin(&name)
+            }
+        };
         let mut input = SourceInput {
-            name,
+            name: name.clone(),
             bytes: bytes.clone(),
             language,
             expansion: None,
         };
         let mut problem = None;
-        if may_offload(&bytes, origin, &self.flags) {
-            match self.expansion(origin, &bytes, language, &self.preprocessor_words) {
+        if may_offload(&bytes, origin, &flags) {
+            match self.expansion(origin, &bytes, language, &flags, &self.preprocessor_words) {
                 Ok(text) => input.expansion = Some(text),
                 Err(reason) => problem = Some(reason),
             }
         }
         let mut compilation = compiler.compile(input.clone())?;
         if problem.is_none() && !compilation.needed_headers.is_empty() {
-            compilation = self.with_headers(&compiler, path, &input, compilation)?;
+            compilation = self.with_headers(&compiler, path, &flags, &input, compilation)?;
         }
         if let Some(reason) = problem {
             compilation
@@ -161,6 +187,7 @@ impl Session {
         Ok(Lowered {
             path: path.to_owned(),
             language,
+            flags,
             bytes,
             compilation,
         })
@@ -171,6 +198,7 @@ impl Session {
         &self,
         compiler: &Compiler,
         path: &Path,
+        flags: &CompilerFlags,
         input: &SourceInput,
         first: Compilation,
     ) -> Result<Compilation, Error> {
@@ -179,7 +207,7 @@ impl Session {
             true => Path::new("."),
             false => folder_of(path),
         };
-        let folders = include_folders(&self.flags);
+        let folders = include_folders(flags);
         let read = |path: &Path| fs::read(path).ok();
         let mut wanted = BTreeSet::new();
         let mut compilation = first;
@@ -200,7 +228,8 @@ impl Session {
             };
             let words = ["-iquote".into(), folder.as_os_str().to_owned()];
             let origin = Origin::Stdin(&input.name);
-            let Ok(text) = self.expansion(origin, &found.bytes, input.language, &words) else {
+            let Ok(text) = self.expansion(origin, &found.bytes, input.language, flags, &words)
+            else {
                 break;
             };
             compilation = compiler.compile(SourceInput {
@@ -237,14 +266,15 @@ impl Session {
         origin: Origin<'_>,
         bytes: &[u8],
         language: Language,
+        flags: &CompilerFlags,
         own_words: &[OsString],
     ) -> Result<Vec<u8>, String> {
         let compiler: HostCompiler = find_host_compiler(&self.surroundings, language)
             .map_err(|missing| missing.to_string())?;
-        let mut words = self.flags.for_preprocessing(language);
+        let mut words = flags.for_preprocessing(language);
         words.extend(own_words.iter().cloned());
         words.extend(
-            openmp_flags(&self.flags, compiler.family)
+            openmp_flags(flags, compiler.family)
                 .first()
                 .map(OsString::from),
         );

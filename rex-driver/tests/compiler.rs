@@ -239,3 +239,112 @@ fn an_error_in_the_source_is_reported_at_its_place() {
     assert!(stderr.contains("wrong.c:2:"), "{stderr}");
     assert!(!project.path("wrong.o").exists());
 }
+
+#[test]
+fn expanded_sources_are_lowered() {
+    let main = format!("#include <stdio.h>\n#include <limits.h>\n{MAIN}");
+    let more = format!("#include <cmath>\n#include <vector>\n{MORE}");
+    let Some(project) = Project::with(&[("main.c", &main), ("more.cpp", &more)]) else {
+        return;
+    };
+    project.check("rexcc -E main.c -o main.i");
+    project.check("rexc++ -E more.cpp -o more.ii");
+    project.check("rexcc -fopenmp main.i more.ii -o prog");
+    project.check("prog");
+}
+
+#[test]
+fn device_code_of_archives_is_called_and_of_shared_libraries_is_not() {
+    let declared =
+        "#pragma omp declare target\nint twice(int x);\n#pragma omp end declare target\n";
+    let library = format!("{declared}int twice(int x) {{ return 2 * x; }}\n");
+    let program = format!(
+        "{declared}int main(void) {{\n  int x = 4;\n#pragma omp target map(tofrom: x)\n  x = twice(x);\n  return x != 8;\n}}\n"
+    );
+    let Some(project) = Project::with(&[("lib.c", &library), ("main.c", &program)]) else {
+        return;
+    };
+    project.check("rexcc -fopenmp -c lib.c main.c");
+    project.check("ar rc libtwice.a lib.o");
+    project.check("rexcc -fopenmp main.o -L. -ltwice -o prog");
+    project.check("prog");
+    project.check("rexcc -fopenmp -fPIC -shared lib.c -o libshared.so");
+    let output = project.run(&["rexcc", "-fopenmp", "main.o", "libshared.so", "-o", "fails"]);
+    assert_eq!(output.status.code(), Some(1));
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(stderr.contains("shared library keeps"), "{stderr}");
+}
+
+#[test]
+fn objects_do_not_depend_on_temporary_folders() {
+    let Some(project) = Project::with(&[("main.c", MAIN)]) else {
+        return;
+    };
+    project.check("rexcc -fopenmp -g -O2 -c main.c -o one.o");
+    project.check("rexcc -fopenmp -g -O2 -c main.c -o two.o");
+    let bytes = |name: &str| fs::read(project.path(name)).unwrap();
+    assert!(bytes("one.o") == bytes("two.o"));
+}
+
+#[test]
+fn a_named_host_openmp_library_gives_way_to_the_runtime() {
+    let Some(project) = Project::with(&[("main.c", MAIN), ("more.cpp", MORE)]) else {
+        return;
+    };
+    project.check("rexcc -fopenmp main.c more.cpp -lgomp -Wl,-Bstatic -lm -o prog");
+    project.check("prog");
+    assert!(!project.holds("prog", "libgomp"));
+}
+
+#[test]
+fn a_compiler_is_launched() {
+    let Some(project) = Project::with(&[("main.c", MAIN), ("more.cpp", MORE)]) else {
+        return;
+    };
+    let rex = env!("CARGO_BIN_EXE_rex-driver");
+    project.check(&format!("{rex} launch gcc -fopenmp -c main.c"));
+    project.check(&format!("{rex} launch g++ -fopenmp -c more.cpp"));
+    project.check(&format!("{rex} launch g++ -fopenmp main.o more.o -o prog"));
+    project.check("prog");
+    assert!(project.holds("main.o", ".rex.device"));
+}
+
+#[test]
+fn one_output_does_not_take_two_objects() {
+    let Some(project) = Project::with(&[("main.c", MAIN), ("more.cpp", MORE)]) else {
+        return;
+    };
+    let words = ["rexcc", "-fopenmp", "-c", "main.c", "more.cpp", "-o", "x.o"];
+    assert_eq!(project.run(&words).status.code(), Some(1));
+    project.check_words(&["rexcc", "-fopenmp", "-c", "main.c", "more.cpp"]);
+}
+
+#[test]
+fn compilations_are_recorded_and_used() {
+    let source = "#include \"value.h\"\nint main(void) {\n  int x = 0;\n#pragma omp target map(tofrom: x)\n  x = VALUE + MORE;\n  return x != 5;\n}\n";
+    let files = [("src/main.c", source), ("inc/value.h", "#define VALUE 2\n")];
+    let Some(project) = Project::with(&files) else {
+        return;
+    };
+    let rex = env!("CARGO_BIN_EXE_rex-driver");
+    project.check(
+        "rexcc -fopenmp -Iinc -DMORE=3 --rex-compile-commands=compile_commands.json -c src/main.c",
+    );
+    let text = fs::read_to_string(project.path("compile_commands.json")).unwrap();
+    let entries: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(entries[0]["file"], "src/main.c");
+    assert_eq!(entries[0]["arguments"][3], "-DMORE=3");
+    // Found above the file, and from another folder.
+    project.check(&format!("{rex} run src/main.c --device host"));
+    project.check(&format!("{rex} verify src/main.c --device host"));
+    project.check(&format!("{rex} lower -p . src/main.c -o out"));
+    let without = [
+        rex,
+        "run",
+        "--no-compile-commands",
+        "src/main.c",
+        "--device",
+        "host",
+    ];
+    assert_eq!(project.run(&without).status.code(), Some(1));
+}

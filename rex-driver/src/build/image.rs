@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::command::{Command, folder_of};
-use super::{DeviceTarget, abi_define, string_define};
+use super::{DeviceTarget, GENERATED_FOLDER, abi_define, prefix_map, string_define};
 use crate::flags::{CompilerFlags, Flag, FlagKind};
 use crate::toolchain::{DeviceCompiler, Family, HostCompiler};
 use rex_syntax::source::Language;
@@ -19,8 +19,6 @@ pub struct DeviceBuild<'a> {
     pub target: &'a DeviceTarget,
     /// The host's C++ compiler.
     pub cxx: &'a HostCompiler,
-    /// The user's compiler flags.
-    pub flags: &'a CompilerFlags,
     /// The offload runtime's ABI.
     pub abi: u32,
     /// The folder with the helper files.
@@ -34,6 +32,8 @@ pub struct DeviceUnit<'a> {
     pub original: &'a Path,
     /// The device file.
     pub file: &'a Path,
+    /// The compiler flags of the file the user wrote.
+    pub flags: &'a CompilerFlags,
 }
 
 const HOST_IMAGE_FLAGS: &[&str] = &["-shared", "-Wl,-Bsymbolic", "-Wl,-z,defs"];
@@ -153,16 +153,17 @@ impl DeviceBuild<'_> {
         match self.target {
             DeviceTarget::Host => {
                 let for_device = |flag: &Flag| is_for_any_device(flag) || is_for_host_device(flag);
-                let optimize = !self.flags.has(FlagKind::Optimization);
+                let optimize = !unit.flags.has(FlagKind::Optimization);
                 Command::of_compiler(self.cxx)
                     .args(["-x", "c++"])
-                    .arg(self.standard().unwrap_or("-std=gnu++17".into()))
+                    .arg(self.standard(unit).unwrap_or("-std=gnu++17".into()))
                     .args(["-fPIC", "-DREX_DEVICE_HOST"])
                     // Unique symbols would keep the image loaded for ever.
                     .args((self.cxx.family == Family::Gnu).then_some("-fno-gnu-unique"))
                     .args(self.common(unit, &["-iquote"]))
+                    .arg(prefix_map(self.helpers, GENERATED_FOLDER.as_ref()))
                     .args(optimize.then_some("-O2"))
-                    .args(self.flags.words_where(for_device))
+                    .args(unit.flags.words_where(for_device))
             }
             DeviceTarget::Nvptx {
                 arch,
@@ -170,10 +171,10 @@ impl DeviceBuild<'_> {
             } => Command::new(nvcc)
                 .arg(format!("-arch={arch}"))
                 .arg(self.host_compiler_of_nvcc())
-                .arg(self.standard().unwrap_or("-std=c++17".into()))
+                .arg(self.standard(unit).unwrap_or("-std=c++17".into()))
                 .arg("-O3")
                 .args(self.common(unit, &["-Xcompiler", "-iquote", "-Xcompiler"]))
-                .args(nvcc_flags(self.flags)),
+                .args(nvcc_flags(unit.flags)),
             DeviceTarget::Nvptx {
                 arch,
                 compiler: DeviceCompiler::Clang { clang, .. },
@@ -181,10 +182,11 @@ impl DeviceBuild<'_> {
                 .args(["-x", "cuda", "--cuda-device-only"])
                 .arg(format!("--cuda-gpu-arch={arch}"))
                 .args(["-nocudainc", "-nocudalib"])
-                .arg(self.standard().unwrap_or("-std=gnu++17".into()))
+                .arg(self.standard(unit).unwrap_or("-std=gnu++17".into()))
                 .arg("-O3")
                 .args(self.common(unit, &["-iquote"]))
-                .args(self.flags.words_where(is_for_any_device)),
+                .arg(prefix_map(self.helpers, GENERATED_FOLDER.as_ref()))
+                .args(unit.flags.words_where(is_for_any_device)),
         }
     }
 
@@ -217,9 +219,9 @@ impl DeviceBuild<'_> {
     }
 
     /// The C++ standard the user chose, for device files.
-    fn standard(&self) -> Option<OsString> {
+    fn standard(&self, unit: DeviceUnit<'_>) -> Option<OsString> {
         let of_cxx = |flag: &Flag| flag.kind == FlagKind::Standard(Some(Language::Cxx));
-        self.flags.words_where(of_cxx).pop()
+        unit.flags.words_where(of_cxx).pop()
     }
 }
 

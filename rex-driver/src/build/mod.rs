@@ -13,6 +13,7 @@ pub use command::{Command, Plan};
 pub use image::{DeviceBuild, DeviceUnit};
 
 use crate::flags::{CompilerFlags, Flag, FlagKind};
+use crate::preprocessed::Form;
 use crate::toolchain::{DeviceCompiler, Family, HostCompiler, HostCompilers, OffloadRuntime};
 use command::folder_of;
 use rex_syntax::source::Language;
@@ -24,6 +25,8 @@ pub struct Unit {
     pub source: PathBuf,
     /// The language it is compiled as.
     pub language: Language,
+    /// The compiler flags it is compiled with.
+    pub flags: CompilerFlags,
     /// What lowering made of it; `None` if it has nothing to offload and is compiled as it is.
     pub lowered: Option<LoweredUnit>,
 }
@@ -67,7 +70,7 @@ pub struct BuildRequest<'a> {
     pub units: &'a [Unit],
     /// Objects and libraries given by path.
     pub link_inputs: &'a [PathBuf],
-    /// The user's compiler flags.
+    /// The compiler flags of the program as a whole.
     pub flags: &'a CompilerFlags,
     /// The host compilers.
     pub host: &'a HostCompilers,
@@ -103,7 +106,6 @@ pub fn plan(request: &BuildRequest<'_>) -> Plan {
         let device = DeviceBuild {
             target: request.device,
             cxx: &request.host.cxx,
-            flags: request.flags,
             abi: runtime.abi,
             helpers: request.work,
         };
@@ -162,6 +164,7 @@ fn device_unit(unit: &Unit) -> Option<DeviceUnit<'_>> {
     Some(DeviceUnit {
         original: &unit.source,
         file,
+        flags: &unit.flags,
     })
 }
 
@@ -211,25 +214,34 @@ fn compile_unit(request: &BuildRequest<'_>, unit: &Unit, object: &Path) -> Comma
                 .arg(folder_of(&unit.source))
                 .arg("-I")
                 .arg(request.work)
-                .arg(original_name(&lowered.host, &unit.source));
+                .arg(prefix_map(request.work, GENERATED_FOLDER.as_ref()))
+                .arg(prefix_map(&lowered.host, &unit.source));
             &lowered.host
         }
     };
     command = command
-        .args(request.flags.for_host_compile(unit.language))
-        .args(openmp_flags(request.flags, compiler.family));
-    if request.flags.language().is_some() {
-        command = command.args(["-x", language_name(unit.language)]);
+        .args(unit.flags.for_host_compile(unit.language))
+        .args(openmp_flags(&unit.flags, compiler.family));
+    let file_name = unit.source.to_string_lossy();
+    if Language::from_file_name(&file_name) != Some(unit.language) {
+        let form = match unit.lowered {
+            Some(_) => Form::Written,
+            None => Form::of_name(&file_name),
+        };
+        command = command.args(["-x", form.name(unit.language)]);
     }
     command.arg("-c").arg(source).arg("-o").arg(object)
 }
 
-/// Lets the compiler name the original file in `__FILE__` and in debug information.
-pub fn original_name(host: &Path, original: &Path) -> OsString {
+/// What debug information calls the folder of the generated files, so that it does not depend on where that is.
+pub const GENERATED_FOLDER: &str = "rex";
+
+/// Lets the compiler give a file or folder another name in `__FILE__` and in debug information.
+pub fn prefix_map(from: &Path, to: &Path) -> OsString {
     let mut option = OsString::from("-ffile-prefix-map=");
-    option.push(host);
+    option.push(from);
     option.push("=");
-    option.push(original);
+    option.push(to);
     option
 }
 
@@ -372,13 +384,6 @@ fn string_define(name: &str, value: &OsStr) -> OsString {
         .replace('\\', r"\\")
         .replace('"', "\\\"");
     format!("-D{name}=\"{value}\"").into()
-}
-
-fn language_name(language: Language) -> &'static str {
-    match language {
-        Language::C => "c",
-        Language::Cxx => "c++",
-    }
 }
 
 #[cfg(test)]

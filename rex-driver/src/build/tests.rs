@@ -37,6 +37,7 @@ fn check_plan(case: &Case, expected: Expect) {
         .map(|(unit_idx, source)| Unit {
             source: source.into(),
             language: Language::from_file_name(source).unwrap(),
+            flags: flags.clone(),
             lowered: (unit_idx < case.lowered).then(|| {
                 let name = Path::new(source).file_name().unwrap().to_str().unwrap();
                 let stem = name.split('.').next().unwrap();
@@ -89,8 +90,8 @@ fn a_program_for_the_host_device() {
     check_plan(
         &case,
         expect![[r#"
-            gcc -DREX_LLVM_ABI=19 -iquote src -I work -ffile-prefix-map=work/rose_axpy.c=src/axpy.c -O3 -Iinc -DN=4 -Wall -fopenmp -foffload=disable -c work/rose_axpy.c -o work/axpy.o
-            g++ -x c++ -std=gnu++17 -fPIC -DREX_DEVICE_HOST -fno-gnu-unique '-DREX_DEVICE_SOURCE="rex_lib_axpy.cu"' -DREX_LLVM_ABI=19 -iquote src -I work -O3 -Iinc -DN=4 -shared -Wl,-Bsymbolic -Wl,-z,defs work/rex_nvidia.cu -x none -lm -lpthread -o work/rex_lib_nvidia.image.so
+            gcc -DREX_LLVM_ABI=19 -iquote src -I work -ffile-prefix-map=work=rex -ffile-prefix-map=work/rose_axpy.c=src/axpy.c -O3 -Iinc -DN=4 -Wall -fopenmp -foffload=disable -c work/rose_axpy.c -o work/axpy.o
+            g++ -x c++ -std=gnu++17 -fPIC -DREX_DEVICE_HOST -fno-gnu-unique '-DREX_DEVICE_SOURCE="rex_lib_axpy.cu"' -DREX_LLVM_ABI=19 -iquote src -I work -ffile-prefix-map=work=rex -O3 -Iinc -DN=4 -shared -Wl,-Bsymbolic -Wl,-z,defs work/rex_nvidia.cu -x none -lm -lpthread -o work/rex_lib_nvidia.image.so
             g++ -O1 -fPIC -DREX_LLVM_ABI=19 '-DREX_EMBED_IMAGE="rex_lib_nvidia.image.so"' -S work/register_cubin.cpp -o work/register_cubin.s
             --
             g++ -Xassembler -I -Xassembler work -c work/register_cubin.s -o work/register_cubin.o
@@ -112,8 +113,8 @@ fn c_and_cxx_for_a_gpu_with_nvcc() {
     check_plan(
         &case,
         expect![[r#"
-            g++ -DREX_LLVM_ABI=19 -iquote . -I work -ffile-prefix-map=work/rose_main.cpp=main.cpp -std=c++20 -iquote q -isystem s -ffast-math -fopenmp -foffload=disable -c work/rose_main.cpp -o work/main.o
-            gcc -DREX_LLVM_ABI=19 -iquote . -I work -ffile-prefix-map=work/rose_kernel.c=kernel.c -iquote q -isystem s -ffast-math -fopenmp -foffload=disable -c work/rose_kernel.c -o work/kernel.o
+            g++ -DREX_LLVM_ABI=19 -iquote . -I work -ffile-prefix-map=work=rex -ffile-prefix-map=work/rose_main.cpp=main.cpp -std=c++20 -iquote q -isystem s -ffast-math -fopenmp -foffload=disable -c work/rose_main.cpp -o work/main.o
+            gcc -DREX_LLVM_ABI=19 -iquote . -I work -ffile-prefix-map=work=rex -ffile-prefix-map=work/rose_kernel.c=kernel.c -iquote q -isystem s -ffast-math -fopenmp -foffload=disable -c work/rose_kernel.c -o work/kernel.o
             nvcc -arch=sm_90 -ccbin=g++ -std=c++20 -O3 '-DREX_DEVICE_SOURCE="rex_lib_main.cu"' -DREX_LLVM_ABI=19 -Xcompiler -iquote -Xcompiler . -I work -Xcompiler -iquote -Xcompiler q -isystem s --use_fast_math -dc work/rex_nvidia.cu -o work/rex_lib_main.device.o
             nvcc -arch=sm_90 -ccbin=g++ -std=c++20 -O3 '-DREX_DEVICE_SOURCE="rex_lib_kernel.cu"' -DREX_LLVM_ABI=19 -Xcompiler -iquote -Xcompiler . -I work -Xcompiler -iquote -Xcompiler q -isystem s --use_fast_math -dc work/rex_nvidia.cu -o work/rex_lib_kernel.device.o
             g++ -O1 -fPIC -DREX_LLVM_ABI=19 '-DREX_IMAGE_NAME="prog.cubin"' -S work/register_cubin.cpp -o work/register_cubin.s
@@ -154,8 +155,8 @@ fn a_gpu_with_clang_and_ptxas() {
     check_plan(
         &case,
         expect![[r#"
-            gcc -DREX_LLVM_ABI=19 -iquote . -I work -ffile-prefix-map=work/rose_axpy.c=axpy.c -fopenmp -foffload=disable -c work/rose_axpy.c -o work/axpy.o
-            clang-19 -x cuda --cuda-device-only --cuda-gpu-arch=sm_80 -nocudainc -nocudalib -std=gnu++17 -O3 '-DREX_DEVICE_SOURCE="rex_lib_axpy.cu"' -DREX_LLVM_ABI=19 -iquote . -I work -S work/rex_nvidia.cu -o work/rex_lib_nvidia.ptx
+            gcc -DREX_LLVM_ABI=19 -iquote . -I work -ffile-prefix-map=work=rex -ffile-prefix-map=work/rose_axpy.c=axpy.c -fopenmp -foffload=disable -c work/rose_axpy.c -o work/axpy.o
+            clang-19 -x cuda --cuda-device-only --cuda-gpu-arch=sm_80 -nocudainc -nocudalib -std=gnu++17 -O3 '-DREX_DEVICE_SOURCE="rex_lib_axpy.cu"' -DREX_LLVM_ABI=19 -iquote . -I work -ffile-prefix-map=work=rex -S work/rex_nvidia.cu -o work/rex_lib_nvidia.ptx
             g++ -O1 -fPIC -DREX_LLVM_ABI=19 '-DREX_EMBED_IMAGE="rex_lib_nvidia.cubin"' -S work/register_cubin.cpp -o work/register_cubin.s
             --
             /cuda/bin/ptxas -arch=sm_80 -O3 work/rex_lib_nvidia.ptx -o work/rex_lib_nvidia.cubin

@@ -7,48 +7,86 @@ use rex_emit::ArtifactKind;
 use rex_syntax::source::Language;
 
 use super::bundle::{Record, SECTION};
-use super::invocation::Step;
+use super::invocation::{Item, Source, Step};
 use super::{Cx, Ended, form_of, run_all};
 use crate::build::command::{Command, folder_of};
-use crate::build::{DeviceBuild, DeviceUnit, openmp_flags, original_name};
+use crate::build::{DeviceBuild, DeviceUnit, GENERATED_FOLDER, openmp_flags, prefix_map};
+use crate::compile_commands::CompileCommands;
 use crate::error::Error;
 use crate::flags::{Flag, FlagKind};
 use crate::lines::with_line_markers;
+use crate::preprocessed::Form;
 use crate::render::{Color, MessageFormat, render};
 use crate::session::{Lowered, Session};
 use crate::write::{WorkFolder, Writer};
 
-/// Compiles every source of the command line on its own, as `-c` and `-S` do.
+/// Compiles every input of the command line on its own, as `-c` and `-S` do.
 pub(super) fn all(cx: &Cx, step: Step) -> Result<Ended, Error> {
     let suffix = if step == Step::Assembly { "s" } else { "o" };
-    for (path, language) in cx.sources() {
+    let inputs = cx.invocation.items.iter();
+    let n_compiled = inputs.filter(|item| is_compiled(item)).count();
+    if cx.invocation.output.is_some() && n_compiled > 1 {
+        return Err(Error::Usage(
+            "-o names one output, and -c and -S make one of each source".to_owned(),
+        ));
+    }
+    for item in &cx.invocation.items {
+        let (Item::Source(Source { path, .. }) | Item::Input(path)) = item else {
+            continue;
+        };
         let default = || PathBuf::from(path.file_name().unwrap_or_default()).with_extension(suffix);
         let output = cx.invocation.output.clone().unwrap_or_else(default);
-        if one(cx, path, language, step, &output)? == Ended::InputErrors {
-            return Ok(Ended::InputErrors);
+        match item {
+            Item::Source(source) => {
+                if one(cx, source, step, &output)? == Ended::InputErrors {
+                    return Ok(Ended::InputErrors);
+                }
+            }
+            _ if is_compiled(item) => other(cx, path, step, &output)?,
+            _ => {}
         }
     }
     Ok(Ended::Made)
 }
 
+/// Whether an input is something to compile, and not something for the linker.
+fn is_compiled(item: &Item) -> bool {
+    match item {
+        Item::Source(_) => true,
+        Item::Flag(_) => false,
+        Item::Input(path) => path.extension().is_some_and(|extension| {
+            ["s", "S", "sx", "cu", "f", "F", "f90", "F90"]
+                .iter()
+                .any(|known| extension == *known)
+        }),
+    }
+}
+
+/// Lets the host compiler make what it makes of a file in another language.
+fn other(cx: &Cx, path: &Path, step: Step, output: &Path) -> Result<(), Error> {
+    let compiler = cx.host()?.of(cx.driver);
+    let command = Command::of_compiler(compiler)
+        .arg(step_flag(step))
+        .args(host_words(cx, cx.driver, &|_| true)?)
+        .arg(path)
+        .arg("-o")
+        .arg(output);
+    run_all(cx, [command])
+}
+
 /// Compiles one source; it is lowered only if that changes it.
-pub(super) fn one(
-    cx: &Cx,
-    path: &Path,
-    language: Language,
-    step: Step,
-    output: &Path,
-) -> Result<Ended, Error> {
-    if !cx.may_offload(&path.to_owned()) {
-        return plain(cx, path, language, step, output);
+pub(super) fn one(cx: &Cx, source: &Source, step: Step, output: &Path) -> Result<Ended, Error> {
+    if !cx.may_offload(source) {
+        return plain(cx, source, step, output);
     }
     let session = Session {
         surroundings: cx.surroundings.clone(),
         flags: cx.flags.clone(),
         stdin_name: String::new(),
         preprocessor_words: dependency_words(cx, output),
+        compile_commands: CompileCommands::default(),
     };
-    let lowered = session.lower(path, language)?;
+    let lowered = session.lower(&source.path, source.language, source.form)?;
     let compilation = &lowered.compilation;
     let messages = render(
         &compilation.sources,
@@ -61,30 +99,24 @@ pub(super) fn one(
         return Ok(Ended::InputErrors);
     }
     if !lowered.is_changed() {
-        return plain(cx, path, language, step, output);
+        return plain(cx, source, step, output);
     }
     with_device_code(cx, &lowered, step, output)
 }
 
 /// Compiles a source as it is.
-fn plain(
-    cx: &Cx,
-    path: &Path,
-    language: Language,
-    step: Step,
-    output: &Path,
-) -> Result<Ended, Error> {
+fn plain(cx: &Cx, source: &Source, step: Step, output: &Path) -> Result<Ended, Error> {
     let dependencies = cx
         .flags
         .words_where(|flag| flag.kind == FlagKind::Dependency);
-    let flags = host_words(cx, language, &|_| true)
+    let flags = host_words(cx, source.language, &|_| true)?
         .into_iter()
         .chain(dependencies);
     run_all(
         cx,
-        [host_command(cx, language, step)
+        [host_command(cx, source.language, source.form, step)?
             .args(flags)
-            .arg(path)
+            .arg(&source.path)
             .arg("-o")
             .arg(output)],
     )?;
@@ -127,8 +159,7 @@ fn with_device_code(cx: &Cx, lowered: &Lowered, step: Step, output: &Path) -> Re
     if let Some(file) = device {
         let build = DeviceBuild {
             target: &target,
-            cxx: &cx.host.cxx,
-            flags: &cx.flags,
+            cxx: &cx.host()?.cxx,
             abi: runtime.abi,
             helpers: work.path(),
         };
@@ -136,6 +167,7 @@ fn with_device_code(cx: &Cx, lowered: &Lowered, step: Step, output: &Path) -> Re
         let unit = DeviceUnit {
             original: &lowered.path,
             file: &file,
+            flags: &cx.flags,
         };
         run_all(cx, [build.object(unit, &object)])?;
         let code = std::fs::read(&object).map_err(Error::io("read", &object))?;
@@ -150,14 +182,15 @@ fn with_device_code(cx: &Cx, lowered: &Lowered, step: Step, output: &Path) -> Re
     }
     writer.write(&host, &text)?;
     let no_lto = |flag: &Flag| flag.kind != FlagKind::LinkTimeOptimization;
-    let command = host_command(cx, lowered.language, step)
+    let command = host_command(cx, lowered.language, Form::Written, step)?
         .arg(format!("-DREX_LLVM_ABI={}", runtime.abi))
         .arg("-iquote")
         .arg(folder_of(&lowered.path))
         .arg("-I")
         .arg(work.path())
-        .arg(original_name(&host, &lowered.path))
-        .args(host_words(cx, lowered.language, &no_lto))
+        .arg(prefix_map(work.path(), GENERATED_FOLDER.as_ref()))
+        .arg(prefix_map(&host, &lowered.path))
+        .args(host_words(cx, lowered.language, &no_lto)?)
         .arg(&host)
         .arg("-o")
         .arg(output);
@@ -191,24 +224,28 @@ fn section(record: &Record, step: Step, file: &Path, writer: &Writer) -> Result<
     ))
 }
 
-fn host_command(cx: &Cx, language: Language, step: Step) -> Command {
-    let compiler = cx.host.of(language);
-    let language_name = match language {
-        Language::C => "c",
-        Language::Cxx => "c++",
-    };
-    let step = if step == Step::Assembly { "-S" } else { "-c" };
-    Command::of_compiler(compiler).args([step, "-x", language_name])
+fn step_flag(step: Step) -> &'static str {
+    if step == Step::Assembly { "-S" } else { "-c" }
+}
+
+fn host_command(cx: &Cx, language: Language, form: Form, step: Step) -> Result<Command, Error> {
+    let compiler = cx.host()?.of(language);
+    let words = [step_flag(step), "-x", form.name(language)];
+    Ok(Command::of_compiler(compiler).args(words))
 }
 
 /// The user's flags for a host file, with OpenMP in the host compiler's spelling.
-fn host_words(cx: &Cx, language: Language, choose: &dyn Fn(&Flag) -> bool) -> Vec<OsString> {
+fn host_words(
+    cx: &Cx,
+    language: Language,
+    choose: &dyn Fn(&Flag) -> bool,
+) -> Result<Vec<OsString>, Error> {
     let mut words = cx.flags.for_host_compile_where(language, choose);
     if cx.invocation.openmp() {
-        let openmp = openmp_flags(&cx.flags, cx.host.of(language).family);
+        let openmp = openmp_flags(&cx.flags, cx.host()?.of(language).family);
         words.extend(openmp.iter().map(OsString::from));
     }
-    words
+    Ok(words)
 }
 
 /// The `-M` flags, completed by what the compiler would derive from an output that it does not see.

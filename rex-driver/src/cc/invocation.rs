@@ -8,8 +8,8 @@ use std::path::PathBuf;
 
 use rex_syntax::source::Language;
 
-use crate::error::Error;
 use crate::flags::{CompilerFlags, Flag, FlagKind, kind_of, takes_separate_value};
+use crate::preprocessed::{Form, language_of_expanded};
 
 /// How far the compiler goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,16 +24,22 @@ pub enum Step {
     Link,
 }
 
+/// A C or C++ file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// The file; `-` is standard input.
+    pub path: PathBuf,
+    /// Its language.
+    pub language: Language,
+    /// Whether a preprocessor has expanded it.
+    pub form: Form,
+}
+
 /// One input or flag.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Item {
     /// A C or C++ file.
-    Source {
-        /// The file.
-        path: PathBuf,
-        /// Its language.
-        language: Language,
-    },
+    Source(Source),
     /// Any other file: objects, libraries, assembly.
     Input(PathBuf),
     /// A flag that concerns the host compiler.
@@ -63,6 +69,8 @@ pub struct Invocation {
     pub output: Option<PathBuf>,
     /// The device that the offload options name.
     pub device: Device,
+    /// The offload target that is named and not supported.
+    pub unsupported: Option<String>,
     /// The GPU architecture that the offload options name.
     pub arch: Option<String>,
     /// The options of rex, without `--rex-`, with their values.
@@ -73,10 +81,7 @@ pub struct Invocation {
 
 impl Invocation {
     /// Reads the words of a command line; `driver` is the language the compiler is named after.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] for an offload target that is not supported.
-    pub fn parse(words: Vec<OsString>, driver: Language) -> Result<Invocation, Error> {
+    pub fn parse(words: Vec<OsString>, driver: Language) -> Invocation {
         let mut invocation = Invocation::default();
         let mut explicit = Explicit::None;
         let mut words = words.into_iter();
@@ -116,27 +121,26 @@ impl Invocation {
                 if takes_separate_value(&text) {
                     flag.words.extend(words.next());
                 }
-                invocation.take_flag(flag)?;
+                invocation.take_flag(flag);
             }
         }
-        Ok(invocation)
+        invocation
     }
 
-    fn take_flag(&mut self, flag: Flag) -> Result<(), Error> {
+    fn take_flag(&mut self, flag: Flag) {
         let text = flag.words[0].to_string_lossy().into_owned();
         let value = flag
             .words
             .get(1)
             .map(|word| word.to_string_lossy().into_owned());
-        if let Some(arch) = text
-            .strip_prefix("--offload-arch=")
-            .or(text.strip_prefix("-march=sm_"))
+        if let Some(arch) = text.strip_prefix("--offload-arch=") {
+            self.take_arch(arch);
+        } else if let Some(arch) = text.strip_prefix("-march=")
+            && flag.kind == FlagKind::Offload
         {
-            let arch = arch.trim_start_matches("sm_");
-            self.arch = (arch != "native").then(|| format!("sm_{arch}"));
-            self.device = Device::Nvptx;
+            self.take_arch(arch);
         } else if flag.kind == FlagKind::Offload {
-            self.take_offload_flag(&text, value.as_deref())?;
+            self.take_offload_flag(&text, value.as_deref());
         } else {
             let words = match flag.kind {
                 // One spelling for all host compilers.
@@ -146,39 +150,68 @@ impl Invocation {
             self.passed_on.extend(words);
             self.items.push(Item::Flag(flag));
         }
-        Ok(())
+    }
+
+    /// An architecture tells the target too.
+    fn take_arch(&mut self, arch: &str) {
+        match arch.split(',').next().unwrap_or_default() {
+            "native" => self.take_target(Device::Nvptx),
+            nvidia if nvidia.starts_with("sm_") => {
+                self.arch = Some(nvidia.to_owned());
+                self.take_target(Device::Nvptx);
+            }
+            other => self.unsupported = Some(other.to_owned()),
+        }
+    }
+
+    fn take_target(&mut self, device: Device) {
+        self.device = device;
+        self.unsupported = None;
+    }
+
+    /// The first target of a list that is supported.
+    fn take_targets(&mut self, targets: &str) {
+        match targets.split(',').find_map(device_of) {
+            Some(device) => self.take_target(device),
+            None => self.unsupported = Some(targets.to_owned()),
+        }
     }
 
     /// Understands what other compilers' offload options name; the rest of them has no meaning here.
-    fn take_offload_flag(&mut self, text: &str, value: Option<&str>) -> Result<(), Error> {
+    fn take_offload_flag(&mut self, text: &str, value: Option<&str>) {
         if let Some(arch) = value.and_then(|value| value.strip_prefix("-march=")) {
-            self.arch = Some(arch.to_owned());
+            if arch.starts_with("sm_") {
+                self.arch = Some(arch.to_owned());
+            }
         } else if let Some(capability) = text.strip_prefix("-gpu=cc") {
             let digits: String = capability
                 .chars()
                 .take_while(char::is_ascii_digit)
                 .collect();
-            self.arch = Some(format!("sm_{digits}"));
-            self.device = Device::Nvptx;
+            if !digits.is_empty() {
+                self.arch = Some(format!("sm_{digits}"));
+            }
+            self.take_target(Device::Nvptx);
         } else if let Some(folder) = text.strip_prefix("--cuda-path=") {
             self.options.insert(0, ("cuda".to_owned(), folder.into()));
-        } else if text == "-mp=gpu" {
+        } else if text.starts_with("-mp=") {
             self.take_offload_model();
-        } else if text == "-mp=multicore" {
-            self.take_offload_model();
-            self.device = Device::Disabled;
+            if text == "-mp=multicore" {
+                self.take_target(Device::Disabled);
+            }
+        } else if text == "-target=multicore" {
+            self.take_target(Device::Disabled);
         } else if let Some(targets) = text.strip_prefix("-fopenmp-targets=") {
-            self.device = device_of(targets)?;
+            self.take_targets(targets);
         } else if let Some(targets) = text.strip_prefix("-foffload=")
             && !targets.starts_with('-')
         {
-            self.device = match targets {
-                "disable" => Device::Disabled,
-                "default" => Device::Unspecified,
-                _ => device_of(targets.split('=').next().unwrap_or(targets))?,
-            };
+            match targets {
+                "disable" => self.take_target(Device::Disabled),
+                "default" => self.take_target(Device::Unspecified),
+                _ => self.take_targets(targets.split('=').next().unwrap_or(targets)),
+            }
         }
-        Ok(())
     }
 
     /// Options that turn OpenMP on along with offloading.
@@ -219,7 +252,7 @@ impl Invocation {
     pub fn flags(&self) -> impl Iterator<Item = &Flag> {
         self.items.iter().filter_map(|item| match item {
             Item::Flag(flag) => Some(flag),
-            Item::Source { .. } | Item::Input(_) => None,
+            Item::Source(_) | Item::Input(_) => None,
         })
     }
 
@@ -252,7 +285,7 @@ impl Invocation {
 #[derive(Clone, Copy)]
 enum Explicit {
     None,
-    Source(Language),
+    Source(Language, Form),
     Other,
 }
 
@@ -260,43 +293,45 @@ impl Explicit {
     fn parse(value: &OsStr) -> Explicit {
         match value.to_string_lossy().as_ref() {
             "none" => Explicit::None,
-            "c" => Explicit::Source(Language::C),
-            "c++" => Explicit::Source(Language::Cxx),
+            "c" => Explicit::Source(Language::C, Form::Written),
+            "c++" => Explicit::Source(Language::Cxx, Form::Written),
+            "cpp-output" => Explicit::Source(Language::C, Form::Expanded),
+            "c++-cpp-output" => Explicit::Source(Language::Cxx, Form::Expanded),
             _ => Explicit::Other,
         }
     }
 }
 
 fn input(path: PathBuf, explicit: Explicit, driver: Language) -> Item {
-    let language = match explicit {
-        Explicit::Source(language) => Some(language),
+    let name = path.to_string_lossy();
+    let found = match explicit {
+        Explicit::Source(language, form) => Some((language, form)),
         Explicit::Other => None,
-        Explicit::None => {
-            Language::from_file_name(&path.to_string_lossy()).map(|own| match driver {
-                Language::Cxx => Language::Cxx,
-                Language::C => own,
+        Explicit::None => Language::from_file_name(&name)
+            .map(|own| match driver {
+                Language::Cxx => (Language::Cxx, Form::Written),
+                Language::C => (own, Form::Written),
             })
-        }
+            .or_else(|| language_of_expanded(&name).map(|own| (own, Form::Expanded))),
     };
-    match language {
-        Some(language) if path.as_os_str() != "-" => Item::Source { path, language },
-        _ => Item::Input(path),
+    match found {
+        Some((language, form)) => Item::Source(Source {
+            path,
+            language,
+            form,
+        }),
+        None => Item::Input(path),
     }
 }
 
-fn device_of(targets: &str) -> Result<Device, Error> {
-    let first = targets.split(',').next().unwrap_or_default();
-    if first.starts_with("nvptx") {
-        Ok(Device::Nvptx)
-    } else if first.starts_with("x86_64")
-        || first.starts_with("aarch64")
-        || first.starts_with("ppc64")
-    {
-        Ok(Device::Host)
+fn device_of(target: &str) -> Option<Device> {
+    const HOSTS: &[&str] = &["x86_64", "aarch64", "ppc64"];
+    if target.starts_with("nvptx") {
+        Some(Device::Nvptx)
+    } else if HOSTS.iter().any(|host| target.starts_with(host)) {
+        Some(Device::Host)
     } else {
-        Err(Error::Usage(format!(
-            "offloading to {first} is not supported; nvptx64 and the host are"
-        )))
+        None
     }
 }
 
@@ -306,7 +341,7 @@ mod tests {
 
     fn parse(line: &str) -> Invocation {
         let words = line.split_whitespace().map(OsString::from).collect();
-        Invocation::parse(words, Language::C).unwrap()
+        Invocation::parse(words, Language::C)
     }
 
     fn passed_on(line: &str) -> String {
@@ -336,15 +371,18 @@ mod tests {
     #[test]
     fn order_is_kept_and_languages_are_resolved() {
         let invocation = parse("a.c -lm -x c++ b.h -x none c.o -Wl,-z,now");
-        let source = |path: &str, language| Item::Source {
-            path: path.into(),
-            language,
+        let source = |path: &str, language| {
+            Item::Source(Source {
+                path: path.into(),
+                language,
+                form: Form::Written,
+            })
         };
         assert_eq!(invocation.items[0], source("a.c", Language::C));
         assert_eq!(invocation.items[2], source("b.h", Language::Cxx));
         assert_eq!(invocation.items[3], Item::Input("c.o".into()));
         let words = vec!["a.c".into()];
-        let invocation = Invocation::parse(words, Language::Cxx).unwrap();
+        let invocation = Invocation::parse(words, Language::Cxx);
         assert_eq!(invocation.items[0], source("a.c", Language::Cxx));
     }
 
@@ -374,8 +412,40 @@ mod tests {
             (Device::Nvptx, Some("sm_80"))
         );
         assert_eq!(parse("-fopenmp-targets=x86_64 a.c").device, Device::Host);
-        let words = vec!["-fopenmp-targets=amdgcn".into()];
-        assert!(Invocation::parse(words, Language::C).is_err());
+        let both = parse("-fopenmp-targets=amdgcn-amd-amdhsa,nvptx64 a.c");
+        assert_eq!((both.device, both.unsupported), (Device::Nvptx, None));
+    }
+
+    #[test]
+    fn targets_that_are_not_supported_are_named() {
+        for line in [
+            "-fopenmp-targets=spir64 a.c",
+            "-fopenmp --offload-arch=gfx90a a.c",
+            "-fopenmp-targets=amdgcn -Xopenmp-target=amdgcn -march=gfx906 a.c",
+        ] {
+            assert!(parse(line).unsupported.is_some(), "{line}");
+            assert_eq!(parse(line).arch, None, "{line}");
+        }
+    }
+
+    #[test]
+    fn expanded_files_are_sources() {
+        let invocation = parse("a.ii -x cpp-output b");
+        let forms: Vec<_> = invocation
+            .items
+            .iter()
+            .filter_map(|item| match item {
+                Item::Source(source) => Some((source.language, source.form)),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(
+            forms,
+            [
+                (Language::Cxx, Form::Expanded),
+                (Language::C, Form::Expanded)
+            ]
+        );
     }
 
     #[test]

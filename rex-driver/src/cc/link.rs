@@ -13,7 +13,7 @@ use crate::build::{
     DeviceBuild, DeviceTarget, ImageSource, Registration, link_runtime, registration,
 };
 use crate::error::Error;
-use crate::flags::FlagKind;
+use crate::flags::{Flag, FlagKind};
 use crate::toolchain::elf::read_shared_library;
 use crate::toolchain::{DeviceCompiler, OffloadRuntime, find_device_compiler};
 use crate::write::{WorkFolder, Writer};
@@ -26,11 +26,15 @@ enum Part {
     Words(Vec<OsString>),
 }
 
+/// Why device code may not link although the host's does.
+const UNLINKED: &str = "the device code cannot be linked; what it calls must be device code of the objects and \
+                        static libraries of this link, because a shared library keeps its device code to itself";
+
 /// Whether any input of the link brings device code or needs the offload runtime.
 pub(super) fn needs_offload(cx: &Cx) -> bool {
     let folders = library_folders(cx);
     let inputs = cx.invocation.items.iter().filter_map(|item| match item {
-        Item::Source { .. } => None,
+        Item::Source(_) => None,
         Item::Input(path) => Some(path.clone()),
         Item::Flag(flag) => library_of(&flag.words, &folders),
     });
@@ -51,16 +55,18 @@ pub(super) fn program(cx: &Cx) -> Result<Ended, Error> {
     let mut parts = Vec::new();
     for (item_idx, item) in cx.invocation.items.iter().enumerate() {
         match item {
-            Item::Source { path, language } => {
+            Item::Source(source) => {
                 let object = work.path().join(format!("{item_idx}.o"));
-                if compile::one(cx, path, *language, Step::Object, &object)? == Ended::InputErrors {
+                if compile::one(cx, source, Step::Object, &object)? == Ended::InputErrors {
                     return Ok(Ended::InputErrors);
                 }
                 parts.push(Part::File(object));
             }
+            Item::Input(path) if is_openmp_runtime(path) => {}
+            Item::Flag(flag) if names_openmp_runtime(flag) => {}
             Item::Input(path) if is_assembly(path) => {
                 let object = work.path().join(format!("{item_idx}.o"));
-                let assemble = Command::of_compiler(cx.compiler()).arg("-c").arg(path);
+                let assemble = Command::of_compiler(cx.compiler()?).arg("-c").arg(path);
                 run_all(cx, [assemble.arg("-o").arg(&object)])?;
                 parts.push(Part::File(object));
             }
@@ -76,7 +82,7 @@ pub(super) fn program(cx: &Cx) -> Result<Ended, Error> {
         .output
         .clone()
         .unwrap_or_else(|| "a.out".into());
-    let mut image = ImageBuild::new(cx, cx.runtime()?, work.path());
+    let mut image = ImageBuild::new(cx, cx.runtime()?, work.path())?;
     let records = match gather(cx, &parts)? {
         Gathered::All(records) => records,
         Gathered::LinkerDecides => image.trial_link(&parts)?,
@@ -86,7 +92,7 @@ pub(super) fn program(cx: &Cx) -> Result<Ended, Error> {
         image.make(&records)?;
         objects.push(image.registration.object.clone());
     }
-    let link = link_command(cx, &parts, &objects);
+    let link = link_command(cx, &parts, &objects)?;
     run_all(
         cx,
         [link_runtime(link, &image.runtime).arg("-o").arg(&output)],
@@ -95,6 +101,26 @@ pub(super) fn program(cx: &Cx) -> Result<Ended, Error> {
         drop_section(cx, &output)?;
     }
     Ok(Ended::Made)
+}
+
+/// Whether a library is a host OpenMP runtime: build systems name gcc's, and the program has LLVM's.
+fn is_openmp_runtime(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let stem = name.split('.').next().unwrap_or_default();
+    name.contains('.') && matches!(stem, "libgomp" | "libomp" | "libiomp5" | "libomptarget")
+}
+
+fn names_openmp_runtime(flag: &Flag) -> bool {
+    let words: Vec<_> = flag
+        .words
+        .iter()
+        .map(|word| word.to_string_lossy())
+        .collect();
+    let name = words.concat();
+    matches!(
+        name.as_str(),
+        "-lgomp" | "-lomp" | "-liomp5" | "-lomptarget"
+    )
 }
 
 fn is_assembly(path: &Path) -> bool {
@@ -113,12 +139,12 @@ fn is_for_link(kind: FlagKind) -> bool {
     )
 }
 
-fn link_command(cx: &Cx, parts: &[Part], objects: &[PathBuf]) -> Command {
+fn link_command(cx: &Cx, parts: &[Part], objects: &[PathBuf]) -> Result<Command, Error> {
     // The registration code is C++.
     let compiler = if objects.is_empty() {
-        cx.compiler()
+        cx.compiler()?
     } else {
-        &cx.host.cxx
+        &cx.host()?.cxx
     };
     let command = parts
         .iter()
@@ -126,7 +152,8 @@ fn link_command(cx: &Cx, parts: &[Part], objects: &[PathBuf]) -> Command {
             Part::File(path) => command.arg(path),
             Part::Words(words) => command.args(words),
         });
-    command.args(objects)
+    // A `-Wl,-Bstatic` of the user's is not for the runtimes behind.
+    Ok(command.args(objects).arg("-Wl,-Bdynamic"))
 }
 
 /// The device code of what is linked, as far as the inputs tell.
@@ -173,18 +200,18 @@ struct ImageBuild<'a> {
 }
 
 impl<'a> ImageBuild<'a> {
-    fn new(cx: &'a Cx, runtime: OffloadRuntime, work: &'a Path) -> ImageBuild<'a> {
+    fn new(cx: &'a Cx, runtime: OffloadRuntime, work: &'a Path) -> Result<ImageBuild<'a>, Error> {
         let image = work.join("image");
         let source = Some(ImageSource::Embedded(&image));
-        let registration = registration(&cx.host.cxx, &cx.flags, runtime.abi, work, source);
-        ImageBuild {
+        let registration = registration(&cx.host()?.cxx, &cx.flags, runtime.abi, work, source);
+        Ok(ImageBuild {
             cx,
             runtime,
             work,
             image,
             registration,
             is_compiled: false,
-        }
+        })
     }
 
     /// Links once with an empty image, to see which records the linker takes.
@@ -193,7 +220,7 @@ impl<'a> ImageBuild<'a> {
         self.register()?;
         let trial = self.work.join("trial");
         let objects = std::slice::from_ref(&self.registration.object);
-        let link = link_runtime(link_command(self.cx, parts, objects), &self.runtime);
+        let link = link_runtime(link_command(self.cx, parts, objects)?, &self.runtime);
         run_all(self.cx, [link.arg("-o").arg(&trial)])?;
         let file = fs::read(&trial).map_err(Error::io("read", &trial))?;
         read_records(section_of(&file).unwrap_or_default())
@@ -210,12 +237,14 @@ impl<'a> ImageBuild<'a> {
         }
         let build = DeviceBuild {
             target: &target,
-            cxx: &self.cx.host.cxx,
-            flags: &self.cx.flags,
+            cxx: &self.cx.host()?.cxx,
             abi,
             helpers: self.work,
         };
-        run_all(self.cx, build.link(&objects, &self.image))?;
+        run_all(self.cx, build.link(&objects, &self.image)).map_err(|error| match error {
+            Error::Command { .. } => Error::Usage(UNLINKED.to_owned()),
+            other => other,
+        })?;
         self.register()
     }
 
@@ -300,7 +329,7 @@ fn drop_section(cx: &Cx, output: &Path) -> Result<(), Error> {
     }
 }
 
-/// The user's `-L` folders.
+/// The user's `-L` folders, then those where people install their own libraries.
 fn library_folders(cx: &Cx) -> Vec<PathBuf> {
     let mut folders = Vec::new();
     for flag in cx.invocation.flags() {
@@ -311,6 +340,10 @@ fn library_folders(cx: &Cx) -> Vec<PathBuf> {
             _ => {}
         }
     }
+    folders.extend(cx.surroundings.folders_of("LIBRARY_PATH"));
+    folders.extend(
+        ["/usr/local/lib", "/usr/local/lib64"].map(|folder| cx.surroundings.system(folder)),
+    );
     folders
 }
 

@@ -3,32 +3,38 @@
 //! A file without device constructs goes to the host compiler as it is. Other files are lowered, and
 //! their device code is compiled at once and travels inside the object ([`bundle`]); linking a program or
 //! a shared library gathers it, makes the image and embeds it ([`link`]).
+//!
+//! A command line that ends at the host compiler must cost next to nothing: nothing is started before that is
+//! known, not even the host compiler to ask for its version.
 
 pub mod bundle;
 mod compile;
 pub mod invocation;
 mod link;
-mod response;
+pub(crate) mod response;
 
+use std::cell::OnceCell;
 use std::ffi::OsString;
+use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
-use std::process::Command as Process;
+use std::path::{Path, PathBuf};
+use std::process::{Command as Process, Stdio};
 
 use rex_syntax::source::Language;
 
 use crate::build::{Command, DeviceTarget};
+use crate::compile_commands::{Compilation, record};
 use crate::error::Error;
 use crate::flags::CompilerFlags;
 use crate::preprocess::{Origin, may_offload};
 use crate::toolchain::{
     HostCompiler, HostCompilers, OffloadRequest, OffloadRuntime, Surroundings,
     find_device_compiler, find_host_compilers, find_offload_runtime, gpu_architecture,
-    has_nvidia_driver,
+    has_nvidia_driver, locate_host_compiler,
 };
-use crate::write::Cache;
+use crate::write::{Cache, WorkFolder, Writer};
 use bundle::Form;
-use invocation::{Device, Invocation, Item, Step};
+use invocation::{Device, Invocation, Item, Source, Step};
 
 /// What ends an invocation that did not go to the host compiler as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +43,8 @@ pub enum Ended {
     Made,
     /// A source has errors, which have been shown.
     InputErrors,
+    /// The host compiler did the work and ended with this code.
+    AsHost(u8),
 }
 
 /// Everything the steps of one invocation share.
@@ -44,8 +52,10 @@ struct Cx {
     invocation: Invocation,
     flags: CompilerFlags,
     surroundings: Surroundings,
-    host: HostCompilers,
+    host: OnceCell<HostCompilers>,
     driver: Language,
+    /// Where standard input is kept, if it is a source to lower.
+    stdin: Option<WorkFolder>,
 }
 
 /// Runs one compiler command line, without the program's name.
@@ -59,18 +69,25 @@ pub fn run(
     words: impl IntoIterator<Item = OsString>,
     surroundings: Surroundings,
 ) -> Result<Ended, Error> {
-    let invocation = Invocation::parse(response::expand(words), driver)?;
-    let host = find_host_compilers(&surroundings)?;
+    let words = response::expand(words);
+    let invocation = Invocation::parse(words.clone(), driver);
     let flags = invocation.compiler_flags();
-    let cx = Cx {
+    let mut cx = Cx {
         invocation,
         flags,
         surroundings,
-        host,
+        host: OnceCell::new(),
         driver,
+        stdin: None,
     };
     let step = cx.invocation.step();
-    let offloads = cx.sources().any(|(path, _)| cx.may_offload(path));
+    if step != Step::Other {
+        cx.record(&words);
+        if let Some(ended) = cx.take_stdin()? {
+            return Ok(ended);
+        }
+    }
+    let offloads = cx.sources().any(|source| cx.may_offload(source));
     match step {
         Step::Other => Err(cx.hand_over()),
         Step::Assembly | Step::Object if !offloads => Err(cx.hand_over()),
@@ -81,34 +98,150 @@ pub fn run(
 }
 
 impl Cx {
-    /// The host compiler that this command line is meant for.
-    fn compiler(&self) -> &HostCompiler {
-        self.host.of(self.driver)
+    /// The host compilers, which are asked for their versions.
+    fn host(&self) -> Result<&HostCompilers, Error> {
+        if let Some(found) = self.host.get() {
+            return Ok(found);
+        }
+        let found = find_host_compilers(&self.surroundings)?;
+        Ok(self.host.get_or_init(|| found))
     }
 
-    fn sources(&self) -> impl Iterator<Item = (&PathBuf, Language)> {
+    /// The host compiler that this command line is meant for.
+    fn compiler(&self) -> Result<&HostCompiler, Error> {
+        Ok(self.host()?.of(self.driver))
+    }
+
+    fn sources(&self) -> impl Iterator<Item = &Source> {
         self.invocation.items.iter().filter_map(|item| match item {
-            Item::Source { path, language } => Some((path, *language)),
+            Item::Source(source) => Some(source),
             Item::Input(_) | Item::Flag(_) => None,
         })
     }
 
+    /// Whether constructs are lowered at all.
+    fn is_offloading(&self) -> bool {
+        self.invocation.openmp() && self.invocation.device != Device::Disabled
+    }
+
     /// Whether a file must be read more closely. Unreadable files are the host compiler's to report.
-    fn may_offload(&self, path: &PathBuf) -> bool {
-        self.invocation.openmp()
-            && self.invocation.device != Device::Disabled
+    fn may_offload(&self, source: &Source) -> bool {
+        let path = &source.path;
+        self.is_offloading()
             && std::fs::read(path)
                 .is_ok_and(|bytes| may_offload(&bytes, Origin::File(path), &self.flags))
     }
 
+    /// Keeps standard input in a file if it is a source with device constructs; otherwise the host compiler
+    /// compiles it.
+    fn take_stdin(&mut self) -> Result<Option<Ended>, Error> {
+        let is_stdin = |source: &Source| source.path.as_os_str() == "-";
+        let Some(language) = self
+            .sources()
+            .find(|source| is_stdin(source))
+            .map(|source| source.language)
+        else {
+            return Ok(None);
+        };
+        if !self.is_offloading() {
+            return Ok(None);
+        }
+        let mut bytes = Vec::new();
+        let stdin = Path::new("-");
+        std::io::stdin()
+            .lock()
+            .read_to_end(&mut bytes)
+            .map_err(Error::io("read", stdin))?;
+        let name = match language {
+            Language::C => "stdin.c",
+            Language::Cxx => "stdin.cpp",
+        };
+        if !may_offload(&bytes, Origin::Stdin(name), &self.flags) {
+            return self.compile_stdin(&bytes).map(Some);
+        }
+        let folder = WorkFolder::create(None)?;
+        let path = folder.path().join(name);
+        Writer::default().write(&path, &bytes)?;
+        for item in &mut self.invocation.items {
+            if let Item::Source(source) = item
+                && is_stdin(source)
+            {
+                source.path.clone_from(&path);
+            }
+        }
+        // Quoted includes are looked for where the compiler was started.
+        self.flags.push(vec!["-iquote".into(), ".".into()]);
+        if self.invocation.step() == Step::Object {
+            self.invocation.output.get_or_insert_with(|| "-.o".into());
+        }
+        self.stdin = Some(folder);
+        Ok(None)
+    }
+
+    /// Lets the host compiler read bytes that were read from standard input.
+    fn compile_stdin(&self, bytes: &[u8]) -> Result<Ended, Error> {
+        let (program, leading) = locate_host_compiler(&self.surroundings, self.driver)?;
+        let start_error = |source| Error::Start {
+            program: program.clone(),
+            source,
+        };
+        let mut child = Process::new(&program)
+            .args(&leading)
+            .args(&self.invocation.passed_on)
+            .stdin(Stdio::piped())
+            .spawn()
+            .map_err(start_error)?;
+        if let Some(mut stdin) = child.stdin.take() {
+            // A compiler that stops reading early reports why itself.
+            let _ = stdin.write_all(bytes);
+        }
+        let status = child.wait().map_err(start_error)?;
+        let code = status.code().and_then(|code| u8::try_from(code).ok());
+        Ok(Ended::AsHost(code.unwrap_or(1)))
+    }
+
+    /// Records the sources in a compilation database, if one is named. That it fails stops no build.
+    fn record(&self, words: &[OsString]) {
+        let Some(place) = self.option("compile-commands") else {
+            return;
+        };
+        let compiler = match self.driver {
+            Language::C => "rexcc",
+            Language::Cxx => "rexc++",
+        };
+        let is_own =
+            |word: &&OsString| word.to_string_lossy().starts_with("--rex-compile-commands");
+        let arguments: Vec<OsString> = std::iter::once(OsString::from(compiler))
+            .chain(words.iter().filter(|word| !is_own(word)).cloned())
+            .collect();
+        let compilations: Vec<Compilation<'_>> = self
+            .sources()
+            .filter(|source| source.path.as_os_str() != "-")
+            .map(|source| Compilation {
+                file: &source.path,
+                output: self.invocation.output.as_deref(),
+                arguments: &arguments,
+            })
+            .collect();
+        if compilations.is_empty() {
+            return;
+        }
+        if let Err(error) = record(Path::new(&place), &compilations) {
+            let _ = writeln!(std::io::stderr(), "rex: warning: {error}");
+        }
+    }
+
     /// Replaces this process by the host compiler; returns only if that fails.
     fn hand_over(&self) -> Error {
-        let command = Command::of_compiler(self.compiler()).args(&self.invocation.passed_on);
-        let source = Process::new(&command.program).args(&command.args).exec();
-        Error::Start {
-            program: command.program,
-            source,
-        }
+        let (program, leading) = match locate_host_compiler(&self.surroundings, self.driver) {
+            Ok(found) => found,
+            Err(missing) => return missing.into(),
+        };
+        let source = Process::new(&program)
+            .args(leading)
+            .args(&self.invocation.passed_on)
+            .exec();
+        Error::Start { program, source }
     }
 
     /// An option of rex: from the command line, else from the environment.
@@ -148,6 +281,12 @@ impl Cx {
         {
             Some("host") => false,
             Some("nvptx") => true,
+            None | Some("auto") if self.invocation.unsupported.is_some() => {
+                let target = self.invocation.unsupported.as_deref().unwrap_or_default();
+                return Err(Error::Usage(format!(
+                    "offloading to {target} is not supported; nvptx64 and the host are"
+                )));
+            }
             None | Some("auto") => match self.invocation.device {
                 Device::Host => false,
                 Device::Nvptx => true,

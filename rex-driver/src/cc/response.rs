@@ -8,7 +8,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 const MAX_DEPTH: usize = 32;
 
 /// Replaces each `@file` that can be read by its words, as gcc does; others stay as they are.
-pub(super) fn expand(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+pub(crate) fn expand(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let mut expanded = Vec::new();
     // Words still to look at, last first, with the depth they were found at.
     let mut open: Vec<(OsString, usize)> = words.into_iter().map(|word| (word, 0)).collect();
@@ -29,7 +29,7 @@ pub(super) fn expand(words: impl IntoIterator<Item = OsString>) -> Vec<OsString>
 }
 
 /// Splits text into words: blanks separate, quotes of both kinds join, a backslash takes the next byte as it is.
-fn split(text: &[u8]) -> Vec<OsString> {
+pub(crate) fn split(text: &[u8]) -> Vec<OsString> {
     let mut words = Vec::new();
     let mut word: Option<Vec<u8>> = None;
     let mut quote = None;

@@ -15,7 +15,7 @@ use crate::toolchain::OffloadRequest;
 use crate::verify::Compare;
 
 /// The single-letter options that are rex's own, not the compiler's.
-const OWN_LETTERS: &[&str] = &["-o", "-h", "-V", "-v", "-j"];
+const OWN_LETTERS: &[&str] = &["-o", "-h", "-V", "-v", "-j", "-p "];
 
 const COMPILER_FLAGS_HELP: &str = "\
 Compiler flags are given in the compiler's own spelling, anywhere before `--`:
@@ -107,6 +107,9 @@ pub enum Command {
     /// Compile and link like a C++ compiler, with its own options (also as `rexc++`).
     #[command(name = "c++", disable_help_flag = true)]
     Cxx(CompilerArgs),
+    /// Compile and link with the compiler that is named first, as a build system's compiler launcher.
+    #[command(disable_help_flag = true)]
+    Launch(CompilerArgs),
     /// Show what this machine has for building and running, and what does not fit together.
     Doctor(DoctorArgs),
     /// Print a shell's completion script.
@@ -133,6 +136,20 @@ pub struct LowerArgs {
     /// The name of standard input in messages and generated files.
     #[arg(long, value_name = "NAME", default_value = "stdin.c")]
     pub stdin_name: String,
+    /// Where flags come from.
+    #[command(flatten)]
+    pub database: CompileCommandsArgs,
+}
+
+/// Where compiler flags come from besides the command line.
+#[derive(Clone, Debug, Default, Args)]
+pub struct CompileCommandsArgs {
+    /// The folder with the build system's compile_commands.json [default: beside or above the files].
+    #[arg(short = 'p', long, value_name = "DIR")]
+    pub compile_commands: Option<PathBuf>,
+    /// Use no compile_commands.json.
+    #[arg(long, conflicts_with = "compile_commands")]
+    pub no_compile_commands: bool,
 }
 
 /// A kind of artifact.
@@ -192,6 +209,9 @@ pub struct CommonBuildArgs {
     /// Tools and libraries.
     #[command(flatten)]
     pub tools: ToolArgs,
+    /// Where flags come from.
+    #[command(flatten)]
+    pub database: CompileCommandsArgs,
     /// Put the device image into the program (the default).
     #[arg(long, overrides_with = "no_embed_image")]
     pub embed_image: bool,
@@ -245,6 +265,9 @@ pub struct VerifyArgs {
     /// Tools and libraries.
     #[command(flatten)]
     pub tools: ToolArgs,
+    /// Where flags come from.
+    #[command(flatten)]
+    pub database: CompileCommandsArgs,
     /// An argument for the programs; may be repeated.
     #[arg(long = "arg", value_name = "ARG", allow_hyphen_values = true)]
     pub args: Vec<OsString>,
@@ -363,6 +386,16 @@ mod tests {
         assert_eq!(run.files, [PathBuf::from("a.c")]);
         assert_eq!(run.program_args, ["-Dkept", "1"]);
         assert_eq!(cli.flags.iter().count(), 3);
+    }
+
+    #[test]
+    fn p_names_a_database_and_longer_flags_stay_the_compilers() {
+        let cli = parse("lower a.c -p build -pthread");
+        let Command::Lower(lower) = cli.command else {
+            panic!("not lower")
+        };
+        assert_eq!(lower.database.compile_commands, Some("build".into()));
+        assert!(cli.flags.contains("-pthread"));
     }
 
     #[test]

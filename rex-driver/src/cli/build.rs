@@ -43,7 +43,8 @@ pub(super) fn build(
     args: &CommonBuildArgs,
 ) -> Result<Built, Stop> {
     let options = program_options(output, args);
-    let program = match plan_program(&cx.session("stdin.c"), files, &options)? {
+    let session = cx.session("stdin.c", files, &args.database)?;
+    let program = match plan_program(&session, files, &options)? {
         Planned::Program(program) => program,
         Planned::Refused(lowered) => {
             cx.show_diagnostics(&lowered);

@@ -12,7 +12,8 @@ use crate::session::Lowered;
 use crate::write::Writer;
 
 pub(super) fn run(cx: &Context, args: &LowerArgs) -> Result<u8, Stop> {
-    let lowered = cx.session(&args.stdin_name).lower_all(&args.files)?;
+    let session = cx.session(&args.stdin_name, &args.files, &args.database)?;
+    let lowered = session.lower_all(&args.files)?;
     let has_errors = cx.show_diagnostics(&lowered);
     refuse_collisions(&lowered)?;
     let wanted = |artifact: &&Artifact| args.emit.contains(&emit_kind(artifact.kind));

@@ -12,13 +12,14 @@ mod verify;
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, IsTerminal, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use args::{Cli, ColorChoice, Command, GlobalArgs};
+use args::{Cli, ColorChoice, Command, CompileCommandsArgs, GlobalArgs};
 
 use rex_syntax::source::Language;
 
 use crate::cc::Ended;
+use crate::compile_commands::CompileCommands;
 use crate::error::Error;
 use crate::flags::CompilerFlags;
 use crate::render::{Color, render};
@@ -71,10 +72,39 @@ pub fn main(words: impl IntoIterator<Item = OsString>) -> u8 {
         .file_stem()
         .unwrap_or_default()
         .to_owned();
+    let machine = Surroundings::of_process();
     match compiler_named(&name).or_else(|| compiler_command(&mut words)) {
-        Some(language) => compiler(language, words),
-        None => command(words),
+        Some(language) => compiler(language, words, machine),
+        None => match launched_compiler(&mut words) {
+            Some(host) => {
+                let (language, variable) = match is_cxx_compiler(&host) {
+                    true => (Language::Cxx, "REX_CXX"),
+                    false => (Language::C, "REX_CC"),
+                };
+                compiler(language, words, machine.with_var(variable, &host))
+            }
+            None => command(words, machine),
+        },
     }
+}
+
+/// Takes `launch COMPILER` off the words, if that is the command.
+fn launched_compiler(words: &mut Vec<OsString>) -> Option<OsString> {
+    let is_compiler = |word: &OsString| !word.to_string_lossy().starts_with('-');
+    if words.first()? != "launch" || !words.get(1).is_some_and(is_compiler) {
+        return None;
+    }
+    words.remove(0);
+    Some(words.remove(0))
+}
+
+/// Whether a compiler's name says that it is for C++: `g++-12`, `clang++`, `mpicxx`, `mpiCC`.
+fn is_cxx_compiler(program: &OsStr) -> bool {
+    let name = Path::new(program).file_name().unwrap_or_default();
+    let name = name.to_string_lossy();
+    ["++", "cxx", "CC", "icpx", "icpc"]
+        .iter()
+        .any(|part| name.contains(part))
 }
 
 /// The language of the compiler that a program name stands for.
@@ -97,9 +127,10 @@ fn compiler_command(words: &mut Vec<OsString>) -> Option<Language> {
     Some(language)
 }
 
-fn compiler(language: Language, words: Vec<OsString>) -> u8 {
-    match crate::cc::run(language, words, Surroundings::of_process()) {
+fn compiler(language: Language, words: Vec<OsString>, machine: Surroundings) -> u8 {
+    match crate::cc::run(language, words, machine) {
         Ok(Ended::Made) => code::SUCCESS,
+        Ok(Ended::AsHost(code)) => code,
         Ok(Ended::InputErrors) => code::INPUT,
         Err(error) => {
             // The tool that failed has said why.
@@ -115,7 +146,7 @@ fn compiler(language: Language, words: Vec<OsString>) -> u8 {
     }
 }
 
-fn command(words: Vec<OsString>) -> u8 {
+fn command(words: Vec<OsString>, surroundings: Surroundings) -> u8 {
     let cli = match Cli::parse_from_words(words) {
         Ok(cli) => cli,
         Err(message) => {
@@ -138,7 +169,7 @@ fn command(words: Vec<OsString>) -> u8 {
     let mut cx = Context {
         global,
         flags,
-        surroundings: Surroundings::of_process(),
+        surroundings,
     };
     let outcome = match command {
         Command::Lower(args) => lower::run(&cx, &args),
@@ -151,6 +182,9 @@ fn command(words: Vec<OsString>) -> u8 {
         Command::Completions(args) => completions::run(&args),
         // Taken care of before the words are read as rex's own.
         Command::Cc(_) | Command::Cxx(_) => Ok(code::ENVIRONMENT),
+        Command::Launch(_) => Err(Stop::Failed(Error::Usage(
+            "launch needs a compiler and its command line".to_owned(),
+        ))),
     };
     match outcome {
         Ok(code) => code,
@@ -171,13 +205,25 @@ fn command(words: Vec<OsString>) -> u8 {
 }
 
 impl Context {
-    fn session(&self, stdin_name: &str) -> Session {
-        Session {
+    /// A session for some files; `database` says where their flags may come from.
+    fn session(
+        &self,
+        stdin_name: &str,
+        files: &[PathBuf],
+        database: &CompileCommandsArgs,
+    ) -> Result<Session, Error> {
+        let compile_commands = match &database.compile_commands {
+            _ if database.no_compile_commands => CompileCommands::default(),
+            Some(place) => CompileCommands::read(place)?,
+            None => CompileCommands::near(files),
+        };
+        Ok(Session {
             surroundings: self.surroundings.clone(),
             flags: self.flags.clone(),
             stdin_name: stdin_name.to_owned(),
             preprocessor_words: Vec::new(),
-        }
+            compile_commands,
+        })
     }
 
     fn color(&self) -> Color {

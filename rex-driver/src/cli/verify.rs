@@ -1,6 +1,7 @@
 //! `verify`: build programs with and without rex and compare what they say.
 
 use std::io::IsTerminal;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -57,15 +58,15 @@ pub(super) fn run(cx: &mut Context, args: VerifyArgs) -> Result<u8, Stop> {
         tolerance: args.tolerance,
         compare: args.compare,
     };
+    let sources: Vec<PathBuf> = programs
+        .iter()
+        .flat_map(|program| program.sources.iter().cloned())
+        .collect();
+    let session = cx.session("stdin.c", &sources, &args.database)?;
     let progress = Progress::new(&programs, args.format);
-    let outcomes = verify_all(
-        &cx.session("stdin.c"),
-        &programs,
-        &options,
-        &|idx, outcome| {
-            progress.ended(idx, outcome);
-        },
-    );
+    let outcomes = verify_all(&session, &programs, &options, &|idx, outcome| {
+        progress.ended(idx, outcome);
+    });
     progress.close();
     let lines: Vec<Line<'_>> = outcomes.iter().map(line).collect();
     let text = match args.format {

@@ -50,6 +50,12 @@ impl Surroundings {
             .filter(|value| !value.is_empty())
     }
 
+    /// The same machine with another value of a variable.
+    pub fn with_var(mut self, name: &str, value: &OsStr) -> Self {
+        self.vars.insert(name.into(), value.to_owned());
+        self
+    }
+
     /// Splits a variable such as `PATH` into its folders.
     pub fn folders_of(&self, name: &str) -> Vec<PathBuf> {
         let folders = self

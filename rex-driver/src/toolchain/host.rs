@@ -67,6 +67,25 @@ pub fn find_host_compiler(
     surroundings: &Surroundings,
     language: Language,
 ) -> Result<HostCompiler, Missing> {
+    search(surroundings, language, probe)
+}
+
+/// Finds the compiler of one language without starting it: the program and the arguments that come before all others.
+///
+/// # Errors
+/// [`Missing`] names the variables and programs that were tried.
+pub fn locate_host_compiler(
+    surroundings: &Surroundings,
+    language: Language,
+) -> Result<(PathBuf, Vec<OsString>), Missing> {
+    search(surroundings, language, locate)
+}
+
+fn search<Found>(
+    surroundings: &Surroundings,
+    language: Language,
+    probe: fn(&Surroundings, &OsStr) -> Option<Found>,
+) -> Result<Found, Missing> {
     let (what, variables, other) = match language {
         Language::C => ("a C compiler", ["REX_CC", "CC"], ["REX_CXX", "CXX"]),
         Language::Cxx => ("a C++ compiler", ["REX_CXX", "CXX"], ["REX_CC", "CC"]),
@@ -157,7 +176,8 @@ fn counterpart(name: &OsStr, language: Language) -> Option<OsString> {
     )
 }
 
-fn probe(surroundings: &Surroundings, command: &OsStr) -> Option<HostCompiler> {
+/// The program of a command and the arguments in it.
+fn locate(surroundings: &Surroundings, command: &OsStr) -> Option<(PathBuf, Vec<OsString>)> {
     let mut words = match surroundings.program(command) {
         Some(program) => vec![program.into_os_string()],
         None => command
@@ -170,7 +190,11 @@ fn probe(surroundings: &Surroundings, command: &OsStr) -> Option<HostCompiler> {
         return None;
     }
     let leading = words.split_off(1);
-    let program = surroundings.program(&words[0])?;
+    Some((surroundings.program(&words[0])?, leading))
+}
+
+fn probe(surroundings: &Surroundings, command: &OsStr) -> Option<HostCompiler> {
+    let (program, leading) = locate(surroundings, command)?;
     let version_args: Vec<&str> = leading
         .iter()
         .filter_map(|word| word.to_str())

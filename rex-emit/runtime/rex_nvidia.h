@@ -551,10 +551,12 @@ private:
 
 #include "xomp_cuda_lib_inlined.cu"
 
-// ---- OpenMP's queries, as seen by a thread of a parallel region ------------------------------------------
+// ---- OpenMP's queries ------------------------------------------------------------------------------------
+//
+// Without REX_TRACK_THREADS as seen by a thread of the one parallel region around it.
 
-REX_DEVICE int rex_omp_get_thread_num() { return static_cast<int>(threadIdx.x); }
-REX_DEVICE int rex_omp_get_num_threads() { return static_cast<int>(blockDim.x); }
+REX_DEVICE int rex_omp_get_thread_num() { return static_cast<int>(rex_team_thread()); }
+REX_DEVICE int rex_omp_get_num_threads() { return static_cast<int>(rex_team_threads()); }
 REX_DEVICE int rex_omp_get_max_threads() { return static_cast<int>(blockDim.x); }
 REX_DEVICE int rex_omp_get_thread_limit() { return static_cast<int>(blockDim.x); }
 REX_DEVICE int rex_omp_get_num_procs() { return static_cast<int>(blockDim.x); }
@@ -565,9 +567,18 @@ REX_DEVICE int rex_omp_get_num_devices() { return 1; }
 REX_DEVICE int rex_omp_get_device_num() { return 0; }
 REX_DEVICE int rex_omp_get_default_device() { return 0; }
 REX_DEVICE int rex_omp_get_initial_device() { return -1; }
-REX_DEVICE int rex_omp_get_level() { return 1; }
-REX_DEVICE int rex_omp_get_active_level() { return blockDim.x > 1; }
-REX_DEVICE int rex_omp_in_parallel() { return blockDim.x > 1; }
+REX_DEVICE int rex_omp_get_level() { return static_cast<int>((rex_outer_threads() > 0) + rex_nesting_level()); }
+REX_DEVICE int rex_omp_get_active_level() { return rex_outer_threads() > 1; }
+REX_DEVICE int rex_omp_in_parallel() { return rex_outer_threads() > 1; }
+/// The outermost parallel region may be active, those in it have one thread.
+REX_DEVICE int rex_omp_get_ancestor_thread_num(int level) {
+  if (level < 0 || level > rex_omp_get_level()) return -1;
+  return level == 1 && rex_outer_threads() > 0 ? static_cast<int>(threadIdx.x) : 0;
+}
+REX_DEVICE int rex_omp_get_team_size(int level) {
+  if (level < 0 || level > rex_omp_get_level()) return -1;
+  return level == 1 && rex_outer_threads() > 0 ? static_cast<int>(rex_outer_threads()) : 1;
+}
 REX_DEVICE int rex_omp_get_dynamic() { return 0; }
 REX_DEVICE int rex_omp_get_nested() { return 0; }
 REX_DEVICE int rex_omp_get_max_active_levels() { return 1; }
@@ -614,6 +625,8 @@ template <typename Lock> REX_DEVICE int rex_omp_test_lock(Lock *lock) {
 #define omp_get_initial_device rex_omp_get_initial_device
 #define omp_get_level rex_omp_get_level
 #define omp_get_active_level rex_omp_get_active_level
+#define omp_get_ancestor_thread_num rex_omp_get_ancestor_thread_num
+#define omp_get_team_size rex_omp_get_team_size
 #define omp_in_parallel rex_omp_in_parallel
 #define omp_get_dynamic rex_omp_get_dynamic
 #define omp_get_nested rex_omp_get_nested

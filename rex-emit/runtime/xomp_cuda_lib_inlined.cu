@@ -371,6 +371,69 @@ REX_DEVICE void rex_barrier(unsigned threads) {
   __threadfence_block();
 }
 
+#ifdef REX_TRACK_THREADS
+
+/// What the threads of a block execute: the number of threads of the running parallel region, 0 in the
+/// sequential code of the team, and for each thread how many parallel regions of its own it is in.
+struct rex_account {
+  unsigned threads;
+  unsigned char nested[1024];
+};
+REX_DEVICE rex_account *rex_block_account() {
+  REX_SHARED_ROOM(rex_account, 1, account);
+  return account;
+}
+REX_DEVICE unsigned char &rex_nesting() { return rex_block_account()->nested[threadIdx.x % 1024]; }
+
+/// At the start of a kernel: 0 threads for sequential code.
+REX_DEVICE void rex_begin(unsigned threads) {
+  rex_block_account()->threads = threads;
+  rex_nesting() = 0;
+}
+
+/// Begins a parallel region in sequential code of the team, as rex_crew; rex_join ends it.
+REX_DEVICE unsigned rex_fork(long long asked) {
+  const unsigned threads = asked < 1 ? 1 : asked > blockDim.x ? blockDim.x : static_cast<unsigned>(asked);
+  if (threadIdx.x == 0) rex_block_account()->threads = threads;
+  return rex_crew(threads);
+}
+REX_DEVICE void rex_join() {
+  __syncthreads();
+  if (threadIdx.x == 0) rex_block_account()->threads = 0;
+}
+
+/// A parallel region of one thread, while the object lives.
+struct rex_nested {
+  REX_DEVICE rex_nested() { ++rex_nesting(); }
+  REX_DEVICE ~rex_nested() { --rex_nesting(); }
+  rex_nested(const rex_nested &) = delete;
+};
+
+REX_DEVICE unsigned rex_outer_threads() { return rex_block_account()->threads; }
+REX_DEVICE unsigned rex_nesting_level() { return rex_nesting(); }
+
+#else
+
+REX_DEVICE unsigned rex_outer_threads() { return blockDim.x; }
+REX_DEVICE unsigned rex_nesting_level() { return 0; }
+
+#endif
+
+/// Who executes a piece of code: the threads of the innermost parallel region and their numbers.
+REX_DEVICE unsigned rex_team_threads() {
+  const unsigned threads = rex_outer_threads();
+  return rex_nesting_level() > 0 || threads == 0 ? 1 : threads;
+}
+REX_DEVICE unsigned rex_team_thread() {
+  return rex_nesting_level() > 0 || rex_outer_threads() == 0 ? 0 : threadIdx.x;
+}
+
+/// Waits for the threads of the innermost parallel region.
+REX_DEVICE void rex_team_barrier() {
+  const unsigned threads = rex_team_threads();
+  if (threads > 1) rex_barrier(threads);
+}
+
 /// The value of the block's first thread, to all its threads.
 template <typename Value> REX_DEVICE Value rex_broadcast(Value value) {
   REX_SHARED_ROOM(Value, 1, room);
@@ -449,6 +512,16 @@ REX_DEVICE void rex_reduce_block(Value &target, Value value, unsigned threads = 
 
 #endif
 
+/// Combines the values of the threads of the innermost parallel region.
+template <typename Operation, typename Value> REX_DEVICE void rex_reduce_team(Value &target, Value value) {
+  const unsigned threads = rex_team_threads();
+  if (threads > 1) {
+    rex_reduce_block<Operation>(target, value, threads);
+  } else {
+    Operation::combine(target, value);
+  }
+}
+
 // ---- Reductions of arrays -------------------------------------------------------------------------------
 
 /// The first of the innermost elements of an array, behind a pointer, or of a view.
@@ -475,6 +548,10 @@ REX_DEVICE void rex_reduce(Value *target, Row (&rows)[Rows]) {
 template <typename Operation, typename Row, size_t Rows>
 REX_DEVICE void rex_reduce_block(Row (&target)[Rows], Row (&rows)[Rows], unsigned threads = blockDim.x) {
   for (size_t i = 0; i < Rows; ++i) rex_reduce_block<Operation>(target[i], rows[i], threads);
+}
+template <typename Operation, typename Row, size_t Rows>
+REX_DEVICE void rex_reduce_team(Row (&target)[Rows], Row (&rows)[Rows]) {
+  for (size_t i = 0; i < Rows; ++i) rex_reduce_team<Operation>(target[i], rows[i]);
 }
 template <typename Operation, typename Value, typename Row, size_t Rows>
 REX_DEVICE void rex_combine(Value *target, Row (&rows)[Rows]) {
@@ -528,6 +605,10 @@ public:
   REX_DEVICE void reduce_block(Value *target, unsigned threads = blockDim.x) const {
     for (int64_t i = 0; i < count_; ++i)
       rex_reduce_block<Operation>(target[offset_ + i], first_[i], threads);
+  }
+  /// Combines the copies of the threads of the innermost parallel region.
+  REX_DEVICE void reduce_team(Value *target) const {
+    for (int64_t i = 0; i < count_; ++i) rex_reduce_team<Operation>(target[offset_ + i], first_[i]);
   }
 
 private:

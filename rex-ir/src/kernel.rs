@@ -248,6 +248,8 @@ pub enum Plan {
     Loop(Box<LoopPlan>),
     /// Threads of the block execute it, as OpenMP threads. Followed by a barrier of the block.
     Parallel(Box<ParallelPlan>),
+    /// A parallel region that one thread executes.
+    Serialized(Box<Plan>),
     /// Accumulators around a piece, combined after it.
     Reduce {
         /// The accumulators.
@@ -349,6 +351,7 @@ impl Plan {
             Plan::Reduce { body, .. }
             | Plan::Critical { body, .. }
             | Plan::Single { body, .. }
+            | Plan::Serialized(body)
             | Plan::Leader(body) => body.visit(see),
             Plan::UniformLoop { head, body } => {
                 head.visit(see);
@@ -413,6 +416,8 @@ pub enum Crew {
     Block,
     /// The first threads of the block: as many as the enclosing [`ParallelPlan`] says.
     Part,
+    /// Those that execute the parallel region from which the function is called.
+    Caller,
 }
 
 /// A parallel region.

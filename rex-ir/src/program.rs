@@ -89,6 +89,8 @@ pub struct DeviceCode {
     pub header_functions: Vec<SmolStr>,
     /// Functions of other files that device code calls.
     pub external_functions: Vec<SmolStr>,
+    /// Who executes a piece of code is not the same wherever the code asks for it, so that kernels keep account of it.
+    pub tracks_threads: bool,
 }
 
 /// A function of the device file.

@@ -142,6 +142,7 @@ fn closure(cx: &mut PassCx<'_>) -> DeviceCode {
             .map_or(0.into(), |range| range.start())
     });
     DeviceCode {
+        tracks_threads: program.device_code.tracks_threads,
         functions: functions
             .into_iter()
             .map(|function| {

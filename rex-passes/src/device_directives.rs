@@ -1,12 +1,12 @@
 //! `device-directives`: OpenMP directives inside device functions.
 //!
 //! A device function is executed by one thread of whoever calls it: its `parallel` regions are serialised, `atomic` and `critical` work across threads. Constructs that bind to
-//! the caller's parallel region are refused at their place.
+//! the caller's parallel region share their work among the threads that execute it, which kernels keep account of.
 
 use rex_ir::facet::Facet;
 
 use crate::pass::{Outcome, Pass, PassCx, PassInfo};
-use crate::target_outlining::plan_function;
+use crate::target_outlining::{plan_function, tracks_threads};
 
 /// The pass.
 #[derive(Clone, Copy, Debug)]
@@ -18,6 +18,7 @@ static INFO: PassInfo = PassInfo {
     reads: Facet::ITEMS
         .union(Facet::TYPES)
         .union(Facet::REGIONS)
+        .union(Facet::CAPTURES)
         .union(Facet::DEVICE_CODE),
     writes: Facet::DEVICE_CODE,
     after: &[],
@@ -29,7 +30,9 @@ impl Pass for DeviceDirectives {
     }
 
     fn run(&self, cx: &mut PassCx<'_>) -> Outcome {
-        let mut changed = false;
+        let tracks_threads = tracks_threads(cx.program);
+        let mut changed = cx.program.device_code.tracks_threads != tracks_threads;
+        cx.program.device_code.tracks_threads = tracks_threads;
         for idx in 0..cx.program.device_code.functions.len() {
             let function = cx.program.device_code.functions[idx].function;
             match plan_function(cx.program, function) {

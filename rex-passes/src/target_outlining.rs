@@ -9,13 +9,16 @@ mod atomic;
 mod geometry;
 mod loops;
 mod plan;
+mod queries;
 mod sharing;
 mod team;
 
 use rex_ir::expr::Expr;
 use rex_ir::facet::Facet;
 use rex_ir::item::{Function, FunctionId, TemplateHead};
-use rex_ir::kernel::{BodyText, Home, Kernel, Parameter, ParameterType, Plan, Prologue, Threading};
+use rex_ir::kernel::{
+    BodyText, Crew, Home, Kernel, Parameter, ParameterType, Plan, Prologue, Threading,
+};
 use rex_ir::launch::Launch;
 use rex_ir::namer;
 use rex_ir::program::Program;
@@ -564,13 +567,18 @@ pub(crate) fn plan_function(
     function: FunctionId,
 ) -> Result<BodyText, Vec<Diagnostic>> {
     let mut planner = Planner::for_function(program);
-    let body = planner.body_text(program.functions[function].range, plan::Context::Function);
+    let body = planner.body_text(
+        program.functions[function].range,
+        plan::Context::Threads(Crew::Caller),
+    );
     if planner.errors.is_empty() {
         Ok(body)
     } else {
         Err(planner.errors)
     }
 }
+
+pub(crate) use queries::tracks_threads;
 
 /// Variables that CUDA declares in device code.
 const CUDA_VARIABLES: &[&str] = &["threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize"];

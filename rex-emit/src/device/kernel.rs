@@ -7,6 +7,7 @@ use rex_ir::program::Program;
 use rex_ir::region::CapturedObject;
 use rex_ir::ty::{TypeId, TypeKind, TypeTable};
 use rex_syntax::TextRange;
+use rex_syntax::omp::directive::Leaf;
 
 use super::body::BodyPrinter;
 use super::references;
@@ -198,6 +199,14 @@ fn body(program: &Program, kernel: &Kernel) -> Vec<String> {
         .into_iter()
         .map(|line| format!("{STEP}{line}"))
         .collect();
+    if program.device_code.tracks_threads {
+        // All threads of a block begin together, or one of them with sequential code.
+        let threads = match construct.has(Leaf::Parallel) || construct.has(Leaf::Loop) {
+            true => "blockDim.x",
+            false => "0",
+        };
+        lines.push(format!("{STEP}rex_begin({threads});"));
+    }
     for line in &kernel.prologue {
         lines.extend(
             printer

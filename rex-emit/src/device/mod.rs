@@ -116,6 +116,11 @@ impl Device<'_> {
             if self.program.language() == Language::C {
                 self.line("#define REX_C_SOURCE /* words of C that C++ lacks */");
             }
+            if self.program.device_code.tracks_threads {
+                self.line(
+                    "#define REX_TRACK_THREADS /* who executes a piece of code is asked for */",
+                );
+            }
             self.line("#include \"rex_nvidia.h\"");
             self.keywords();
             self.locks();

@@ -11,7 +11,7 @@ use rex_syntax::omp::clause::{Clause, ClauseName};
 use rex_syntax::omp::directive::Leaf;
 use rex_syntax::{TextRange, lex};
 
-use super::Shape;
+use super::{Shape, queries};
 
 /// The launch of a region; its kernel is filled in by the caller.
 pub(super) fn launch(program: &Program, region: RegionId, shape: Shape) -> Launch {
@@ -40,7 +40,12 @@ pub(super) fn launch(program: &Program, region: RegionId, shape: Shape) -> Launc
         (Some(one), None) | (None, Some(one)) => Some(one),
         (None, None) => None,
     };
-    if shape == Shape::Serial {
+    // Without `parallel` the threads of a team share the iterations only if nobody can tell.
+    let is_told = shape == Shape::Loop
+        && !construct.has(Leaf::Parallel)
+        && !construct.has(Leaf::Loop)
+        && queries::asks_for_team(program, region);
+    if shape == Shape::Serial || is_told {
         threads = Some(Expr::Int(1));
     }
     if let Some(condition) = if_clause(program, construct, "parallel") {

@@ -3,7 +3,8 @@
 use rex_ir::expr::Expr;
 use rex_ir::kernel::{Crew, IterationSpace, LoopPlan, ParallelPlan, Plan};
 use rex_ir::namer;
-use rex_ir::region::{Construct, ConstructId, SharingAttribute};
+use rex_ir::program::Program;
+use rex_ir::region::{Construct, ConstructId, RegionId, SharingAttribute};
 use rex_syntax::TextRange;
 use rex_syntax::omp::clause::ClauseName;
 use rex_syntax::omp::directive::Leaf;
@@ -159,7 +160,7 @@ impl Planner<'_> {
         let Some(statement) = construct.statement else {
             return Plan::Nothing;
         };
-        let (crew, threads) = self.crew(construct);
+        let (crew, threads) = crew(self.program, self.region, construct);
         let (privates, reductions, body) = match construct.nest {
             Some(_) => (Vec::new(), Vec::new(), self.crew_loop(id, crew)),
             None => {
@@ -179,30 +180,29 @@ impl Planner<'_> {
             body,
         }))
     }
+}
 
-    /// Which threads of the block execute a parallel region, and how many if not all.
-    fn crew(&self, construct: &Construct) -> (Crew, Option<Expr>) {
-        let asked = geometry::num_threads(self.program, construct);
-        let condition = geometry::if_clause(self.program, construct, "parallel");
-        let is_block = match asked {
-            None => true,
-            Some(asked) => self
-                .region
-                .is_some_and(|region| geometry::is_block(self.program, region, asked)),
-        };
-        let all = || Expr::Name("blockDim.x".into());
-        match (condition, asked) {
-            (None, None) => (Crew::Block, None),
-            (None, Some(_)) if is_block => (Crew::Block, None),
-            (None, Some(asked)) => (Crew::Part, Some(Expr::Source(asked))),
-            (Some(condition), asked) => {
-                let threads = Expr::Conditional(
-                    Box::new(Expr::Source(condition)),
-                    Box::new(asked.map_or_else(all, Expr::Source)),
-                    Box::new(Expr::Int(1)),
-                );
-                (Crew::Part, Some(threads))
-            }
+/// Which threads of the block execute a parallel region, and how many if not all.
+pub(super) fn crew(
+    program: &Program,
+    region: Option<RegionId>,
+    construct: &Construct,
+) -> (Crew, Option<Expr>) {
+    let asked = geometry::num_threads(program, construct);
+    let condition = geometry::if_clause(program, construct, "parallel");
+    let is_block = |asked| region.is_some_and(|region| geometry::is_block(program, region, asked));
+    let all = || Expr::Name("blockDim.x".into());
+    match (condition, asked) {
+        (None, None) => (Crew::Block, None),
+        (None, Some(asked)) if is_block(asked) => (Crew::Block, None),
+        (None, Some(asked)) => (Crew::Part, Some(Expr::Source(asked))),
+        (Some(condition), asked) => {
+            let threads = Expr::Conditional(
+                Box::new(Expr::Source(condition)),
+                Box::new(asked.map_or_else(all, Expr::Source)),
+                Box::new(Expr::Int(1)),
+            );
+            (Crew::Part, Some(threads))
         }
     }
 }

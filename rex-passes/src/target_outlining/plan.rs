@@ -23,8 +23,6 @@ pub(super) enum Context {
     Threads(Crew),
     /// One thread: inside a loop that is shared already, or a nested parallel.
     Thread,
-    /// One thread inside a device function: who else calls it is not known.
-    Function,
 }
 
 /// Makes plans for one region.
@@ -134,19 +132,17 @@ impl<'p> Planner<'p> {
         match first {
             Leaf::Parallel if construct.nest.is_some() => match context {
                 Context::Sequential => self.parallel(id),
-                Context::Alone | Context::Threads(_) | Context::Thread | Context::Function => self.thread_loop(id),
+                _ => Plan::Serialized(Box::new(self.thread_loop(id))),
             },
             Leaf::Parallel => {
                 let Some(statement) = statement else { return Plan::Nothing };
                 match context {
                     Context::Sequential => self.parallel(id),
-                    _ => self.private_copies(construct, statement, Context::Thread),
+                    _ => {
+                        let body = self.private_copies(construct, statement, Context::Thread);
+                        Plan::Serialized(Box::new(body))
+                    }
                 }
-            }
-            Leaf::For | Leaf::Sections | Leaf::Single | Leaf::Barrier | Leaf::Master | Leaf::Masked
-                if context == Context::Function =>
-            {
-                self.unsupported(construct, "put it into the target region itself: in a function it binds to the caller's parallel region")
             }
             // Directly inside `teams` it binds to the teams, which share its iterations.
             Leaf::Loop if construct.nest.is_some() && context == Context::Sequential => {
@@ -157,7 +153,7 @@ impl<'p> Planner<'p> {
                 }
             }
             Leaf::For | Leaf::Loop if construct.nest.is_some() => match context {
-                Context::Threads(crew) => self.crew_loop(id, crew),
+                Context::Threads(crew) if !self.binds_to_thread(construct) => self.crew_loop(id, crew),
                 _ => self.thread_loop(id),
             },
             Leaf::Distribute if construct.nest.is_some() => match context {
@@ -172,7 +168,7 @@ impl<'p> Planner<'p> {
             Leaf::Taskloop if construct.nest.is_some() => self.thread_loop(id),
             Leaf::Barrier => match context {
                 Context::Threads(crew) => Plan::Barrier(crew),
-                Context::Alone | Context::Thread | Context::Sequential | Context::Function => Plan::Nothing,
+                Context::Alone | Context::Thread | Context::Sequential => Plan::Nothing,
             },
             Leaf::Taskwait | Leaf::Taskyield | Leaf::Nothing | Leaf::CancellationPoint => Plan::Nothing,
             Leaf::Flush => Plan::Fence,

@@ -25,6 +25,7 @@ impl BodyPrinter<'_> {
             IterationSpace::Teams => ("blockIdx.x", "gridDim.x"),
             IterationSpace::Crew(Crew::Block) => ("threadIdx.x", "blockDim.x"),
             IterationSpace::Crew(Crew::Part) => ("threadIdx.x", "rex_threads"),
+            IterationSpace::Crew(Crew::Caller) => ("omp_get_thread_num()", "omp_get_num_threads()"),
             IterationSpace::Thread => ("0", "1"),
         };
         let trips_name = variable.replace("_i", "_trips");

@@ -136,6 +136,7 @@ impl<'p> BodyPrinter<'p> {
                 .collect(),
             Plan::Loop(plan) => self.shared_loop(plan, indent),
             Plan::Parallel(plan) => self.parallel(plan, indent),
+            Plan::Serialized(body) => self.serialized(body, indent),
             Plan::Reduce { reductions, body } => self.reduce(reductions, body, indent),
             Plan::Leader(body) => {
                 let mut lines = self.braced("if (threadIdx.x == 0)", body, indent);

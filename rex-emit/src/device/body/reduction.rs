@@ -118,9 +118,11 @@ impl BodyPrinter<'_> {
 fn combination(reduction: &ReductionPlan) -> String {
     let operation = operation(&reduction.operation);
     let name = &reduction.name;
-    let threads = |crew: Crew| match crew {
-        Crew::Block => "",
-        Crew::Part => ", rex_threads",
+    // The function that combines, and its last argument.
+    let across = |crew: Crew| match crew {
+        Crew::Block => ("reduce_block", ""),
+        Crew::Part => ("reduce_block", ", rex_threads"),
+        Crew::Caller => ("reduce_team", ""),
     };
     match (&reduction.target, &reduction.extent) {
         (ReductionTarget::Grid(parameter), ReductionExtent::Whole) => {
@@ -129,16 +131,17 @@ fn combination(reduction: &ReductionPlan) -> String {
         (ReductionTarget::Team(parameter), ReductionExtent::Whole) => {
             format!("if (threadIdx.x == 0) rex_combine<{operation}>({parameter}, {name});")
         }
-        (ReductionTarget::Crew(crew), ReductionExtent::Whole) => format!(
-            "rex_reduce_block<{operation}>({name}__outer, {name}{});",
-            threads(*crew)
-        ),
+        (ReductionTarget::Crew(crew), ReductionExtent::Whole) => {
+            let (function, threads) = across(*crew);
+            format!("rex_{function}<{operation}>({name}__outer, {name}{threads});")
+        }
         (
             ReductionTarget::Grid(parameter) | ReductionTarget::Team(parameter),
             ReductionExtent::Elements { .. },
         ) => format!("{name}__own.reduce({parameter});"),
         (ReductionTarget::Crew(crew), ReductionExtent::Elements { .. }) => {
-            format!("{name}__own.reduce_block({name}__outer{});", threads(*crew))
+            let (function, threads) = across(*crew);
+            format!("{name}__own.{function}({name}__outer{threads});")
         }
     }
 }

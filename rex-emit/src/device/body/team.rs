@@ -20,17 +20,35 @@ impl BodyPrinter<'_> {
         if declares {
             lines = block(lines);
         }
+        let threads = match &plan.threads {
+            Some(threads) => expr::print(self.program, self, threads),
+            None => "blockDim.x".to_string(),
+        };
+        let tracks = self.program.device_code.tracks_threads;
+        let begin = if tracks { "rex_fork" } else { "rex_crew" };
         if plan.crew == Crew::Part {
-            let threads = match &plan.threads {
-                Some(threads) => expr::print(self.program, self, threads),
-                None => "blockDim.x".to_string(),
-            };
-            let mut part = vec![format!("const unsigned rex_threads = rex_crew({threads});")];
+            let mut part = vec![format!("const unsigned rex_threads = {begin}({threads});")];
             part.extend(headed("if (threadIdx.x < rex_threads)", lines));
             lines = block(part);
+        } else if tracks {
+            lines.insert(0, format!("{begin}({threads});"));
         }
-        lines.push(barrier(Crew::Block));
+        lines.push(match tracks {
+            true => "rex_join();".to_string(),
+            false => barrier(Crew::Block),
+        });
         lines
+    }
+
+    /// A parallel region of one thread.
+    pub(super) fn serialized(&self, body: &Plan, indent: &str) -> Vec<String> {
+        if !self.program.device_code.tracks_threads {
+            return self.plan(body, indent);
+        }
+        let inner = self.plan(body, &format!("{indent}{STEP}"));
+        let mut lines = vec!["rex_nested rex_alone;".to_string()];
+        lines.extend(inner);
+        block(lines)
     }
 
     /// Accumulators around a piece.
@@ -48,7 +66,11 @@ impl BodyPrinter<'_> {
 
     /// `single` and what is like it.
     pub(super) fn single(&self, crew: Crew, body: &Plan, waits: bool, indent: &str) -> Vec<String> {
-        let mut lines = self.braced("if (threadIdx.x == 0)", body, indent);
+        let first = match crew {
+            Crew::Block | Crew::Part => "if (threadIdx.x == 0)",
+            Crew::Caller => "if (omp_get_thread_num() == 0)",
+        };
+        let mut lines = self.braced(first, body, indent);
         if waits {
             lines.push(barrier(crew));
         }
@@ -139,5 +161,6 @@ pub(super) fn barrier(crew: Crew) -> String {
     match crew {
         Crew::Block => "__syncthreads();".to_string(),
         Crew::Part => "rex_barrier(rex_threads);".to_string(),
+        Crew::Caller => "rex_team_barrier();".to_string(),
     }
 }

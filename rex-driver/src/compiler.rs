@@ -13,6 +13,8 @@ use rex_syntax::expansion::Expansion;
 use rex_syntax::source::{FileId, FileRange, Language, SourceFile, SourceMap};
 use rex_syntax::unit::read_unit;
 
+use crate::account::Account;
+
 /// One translation unit, in memory.
 #[derive(Clone, Debug)]
 pub struct SourceInput {
@@ -37,6 +39,8 @@ pub struct Compilation {
     pub needed_headers: Vec<String>,
     /// The generated files; `None` if an error stops emission.
     pub artifacts: Option<ArtifactSet>,
+    /// What became of each construct.
+    pub account: Account,
 }
 
 impl Compilation {
@@ -164,11 +168,17 @@ impl Compiler {
             diagnostic.severity == Severity::Error && !diagnostic.code.is_limit()
         });
         let artifacts = (!mistakes).then_some(artifacts);
+        let diagnostics = diagnostics.into_sorted();
+        let mut account = Account::of(&program, &diagnostics);
+        if artifacts.is_none() {
+            account.refuse_all();
+        }
         Ok(Compilation {
-            diagnostics: diagnostics.into_sorted(),
+            diagnostics,
             needed_headers,
             sources: program.sources,
             artifacts,
+            account,
         })
     }
 }

@@ -4,6 +4,8 @@
 //! ([`toolchain`]), writes what was made ([`write`]) and builds programs from it ([`build`]).
 //! [`Compiler`] is the way in for other programs; [`cli`] is the command.
 
+mod account;
+pub mod audit;
 pub mod build;
 pub mod cc;
 pub mod cli;
@@ -23,5 +25,6 @@ pub mod toolchain;
 pub mod verify;
 pub mod write;
 
+pub use account::{Account, TargetConstruct};
 pub use compiler::{Compilation, Compiler, CompilerBuilder, InternalError, SourceInput};
 pub use rex_syntax::source::Language;

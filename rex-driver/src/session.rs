@@ -12,6 +12,7 @@ use rex_syntax::diag::{Code, Diagnostic};
 use rex_syntax::source::{FileId, FileRange, Language, SourceFile, SourceMap};
 use rex_syntax::{TextRange, TextSize};
 
+use crate::account::Account;
 use crate::build::command::folder_of;
 use crate::build::openmp_flags;
 use crate::compile_commands::CompileCommands;
@@ -106,12 +107,18 @@ impl Session {
     pub fn lower_all(&self, paths: &[PathBuf]) -> Result<Vec<Lowered>, Error> {
         let lowered: Vec<Result<Lowered, Error>> = paths
             .par_iter()
-            .map(|path| {
-                let form = Form::of_name(&path.to_string_lossy());
-                self.lower(path, self.language_of(path)?, form)
-            })
+            .map(|path| self.lower_by_name(path))
             .collect();
         lowered.into_iter().collect()
+    }
+
+    /// Reads and lowers one input as its name and the flags tell.
+    ///
+    /// # Errors
+    /// As [`Session::lower_all`].
+    pub fn lower_by_name(&self, path: &Path) -> Result<Lowered, Error> {
+        let form = Form::of_name(&path.to_string_lossy());
+        self.lower(path, self.language_of(path)?, form)
     }
 
     /// Reads one input and leaves it as it is.
@@ -131,6 +138,7 @@ impl Session {
             sources,
             needed_headers: Vec::new(),
             artifacts: None,
+            account: Account::default(),
         };
         Ok(Lowered {
             path: path.to_owned(),
@@ -245,6 +253,7 @@ impl Session {
                 original,
                 &mut compilation.sources,
                 &mut compilation.diagnostics,
+                &mut compilation.account,
             );
             compilation.artifacts = compilation.artifacts.map(|artifacts| {
                 let mut restored = ArtifactSet::new();

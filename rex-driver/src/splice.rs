@@ -12,6 +12,7 @@ use rex_syntax::pragma::{DirectiveLine, directives};
 use rex_syntax::source::{FileId, FileRange, Language, SourceFile, SourceMap};
 use rex_syntax::{TextRange, TextSize};
 
+use crate::account::Account;
 use crate::build::command::folder_of;
 
 /// Includes inside includes deeper than this stay as they are.
@@ -210,47 +211,63 @@ impl Spliced {
         host
     }
 
-    /// Lets diagnostics point into the files that the user wrote.
+    /// Lets diagnostics and accounts point into the files that the user wrote.
     pub(crate) fn place(
         &self,
         original: SourceFile,
         sources: &mut SourceMap,
         diagnostics: &mut [Diagnostic],
+        account: &mut Account,
     ) {
         let language = original.language();
+        let included = include_lines(&original);
         let file = sources.add(original);
         let mut headers: Vec<Option<FileId>> = vec![None; self.headers.len()];
-        for diagnostic in diagnostics {
-            let labels = std::iter::once(&mut diagnostic.primary).chain(&mut diagnostic.secondary);
-            for label in labels {
-                let at = sources.to_written(label.at);
-                let start = usize::from(at.range.start());
-                let piece = self
-                    .pieces
-                    .iter()
-                    .find(|piece| piece.range.contains(&start) || piece.range.end == start);
-                let Some(piece) = piece else { continue };
-                let target = match piece.header {
-                    None => file,
-                    Some(idx) => *headers[idx].get_or_insert_with(|| {
-                        let (path, bytes) = &self.headers[idx];
-                        sources.add(SourceFile::new(
-                            path.display().to_string(),
-                            language,
-                            bytes.clone(),
-                        ))
-                    }),
-                };
-                let offset = |at: usize| TextSize::try_from(at).unwrap_or_default();
-                let first = start - piece.range.start + piece.start;
-                let length = usize::from(at.range.len()).min(piece.range.end - start);
-                label.at = FileRange {
-                    file: target,
-                    range: TextRange::new(offset(first), offset(first + length)),
-                };
-            }
+        let labels = diagnostics.iter_mut().flat_map(|diagnostic| {
+            std::iter::once(&mut diagnostic.primary).chain(&mut diagnostic.secondary)
+        });
+        let places = labels
+            .map(|label| &mut label.at)
+            .chain(account.places_mut());
+        for place in places {
+            let at = sources.to_written(*place);
+            let start = usize::from(at.range.start());
+            let piece = self
+                .pieces
+                .iter()
+                .find(|piece| piece.range.contains(&start) || piece.range.end == start);
+            let Some(piece) = piece else { continue };
+            let target = match piece.header {
+                None => file,
+                Some(idx) => *headers[idx].get_or_insert_with(|| {
+                    let (path, bytes) = &self.headers[idx];
+                    sources.add(SourceFile::new(
+                        path.display().to_string(),
+                        language,
+                        bytes.clone(),
+                    ))
+                }),
+            };
+            let offset = |at: usize| TextSize::try_from(at).unwrap_or_default();
+            let first = start - piece.range.start + piece.start;
+            let length = usize::from(at.range.len()).min(piece.range.end - start);
+            *place = FileRange {
+                file: target,
+                range: TextRange::new(offset(first), offset(first + length)),
+            };
         }
+        let included = included.into_iter().map(|range| FileRange { file, range });
+        account.touched.extend(included);
     }
+}
+
+/// The `#include` lines of a file.
+fn include_lines(file: &SourceFile) -> Vec<TextRange> {
+    directives(file.text())
+        .into_iter()
+        .filter(|line| line.name(file.text()) == "include")
+        .map(|line| line.range)
+        .collect()
 }
 
 /// The name in an `#include` line, and whether it stands in quotes.

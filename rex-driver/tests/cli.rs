@@ -314,6 +314,52 @@ fn verify_tells_same_from_different() {
 }
 
 #[test]
+fn audit_counts_constructs_and_checks_the_rest() {
+    if !host_compiler_exists() {
+        return;
+    }
+    let limited = "int main(void) {\n  int n = 1;\n#pragma omp target data map(n)\n  {\n\
+                   #pragma omp target map(self: n)\n    n++;\n#pragma omp target\n    n++;\n  }\n}\n";
+    let header =
+        "static inline void add(int *p) {\n#pragma omp target map(p[0 : 1])\n  *p += 1;\n}\n";
+    let uses = "#include \"add.h\"\nint main(void) { int n = 0; add(&n); return n; }\n";
+    let folder = Folder::with(&[
+        ("plain.c", PLAIN),
+        ("device.c", ON_THE_DEVICE),
+        ("limited.c", limited),
+        ("add.h", header),
+        ("uses.c", uses),
+    ]);
+    let output = folder.rex("audit . --format json");
+    check_exit(&output, 1, "");
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let suite = &report["suites"][0];
+    assert_eq!(suite["constructs"], 5);
+    assert_eq!(suite["lowered"], 4);
+    assert_eq!(suite["errors"]["REX0902"], 1);
+    let files: Vec<String> = suite["files"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|file| format!("{} {}", file["path"], file["round_trip"]).replace('"', ""))
+        .collect();
+    let expected = [
+        "device.c kept",
+        "limited.c kept",
+        "plain.c identical",
+        "uses.c kept",
+    ];
+    assert_eq!(files, expected.map(|line| format!("./{line}")));
+    assert_eq!(suite["files"][3]["constructs"][0]["file"], "./add.h");
+    let text = String::from_utf8(folder.rex("audit . -- -DX").stdout).unwrap();
+    assert!(
+        text.contains("./limited.c:5: `target` is not lowered: REX0902"),
+        "{text}"
+    );
+    check_exit(&folder.rex("audit plain.c uses.c"), 0, "");
+}
+
+#[test]
 fn a_signal_leaves_no_temporary_files() {
     if !host_compiler_exists() {
         return;

@@ -101,6 +101,8 @@ pub enum Command {
     Explain(ExplainArgs),
     /// Build programs with and without rex, run both and compare what they say.
     Verify(VerifyArgs),
+    /// Count the target constructs of a source tree that are lowered, and check that the rest is kept.
+    Audit(AuditArgs),
     /// Compile and link like a C compiler, with its own options (also as `rexcc`).
     #[command(name = "cc", disable_help_flag = true)]
     Cc(CompilerArgs),
@@ -292,6 +294,32 @@ pub struct VerifyArgs {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum VerifyFormat {
     /// A table.
+    Text,
+    /// JSON.
+    Json,
+}
+
+/// Options of `audit`.
+#[derive(Debug, Args)]
+pub struct AuditArgs {
+    /// Files and folders; each is counted for itself.
+    #[arg(required = true, value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
+    /// Where flags come from.
+    #[command(flatten)]
+    pub database: CompileCommandsArgs,
+    /// How to show the counts.
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub format: AuditFormat,
+    /// More compiler flags, taken as they are.
+    #[arg(last = true, value_name = "FLAGS")]
+    pub more_flags: Vec<OsString>,
+}
+
+/// How `audit` shows its counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum AuditFormat {
+    /// Tables.
     Text,
     /// JSON.
     Json,

@@ -1,6 +1,7 @@
 //! The command line: reads options, calls the library, shows what came out.
 
 pub mod args;
+mod audit;
 mod build;
 mod completions;
 mod doctor;
@@ -20,7 +21,7 @@ use rex_syntax::source::Language;
 
 use crate::cc::Ended;
 use crate::compile_commands::CompileCommands;
-use crate::error::Error;
+use crate::error::{Error, with_causes};
 use crate::flags::CompilerFlags;
 use crate::render::{Color, render};
 use crate::session::{Lowered, Session};
@@ -176,6 +177,7 @@ fn command(words: Vec<OsString>, surroundings: Surroundings) -> u8 {
         Command::Build(args) => build::run(&mut cx, args),
         Command::Run(args) => run::run(&cx, args),
         Command::Verify(args) => verify::run(&mut cx, args),
+        Command::Audit(args) => audit::run(&mut cx, args),
         Command::Passes(args) => passes::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Doctor(args) => doctor::run(&cx, &args),
@@ -205,6 +207,14 @@ fn command(words: Vec<OsString>, surroundings: Surroundings) -> u8 {
 }
 
 impl Context {
+    /// Adds the flags that stand after `--`.
+    fn add_flags(&mut self, words: Vec<OsString>) {
+        let (more, _) = CompilerFlags::extract(words, &[]);
+        for flag in more.iter() {
+            self.flags.push(flag.words.clone());
+        }
+    }
+
     /// A session for some files; `database` says where their flags may come from.
     fn session(
         &self,
@@ -272,16 +282,4 @@ fn answer(bytes: &[u8]) -> Result<(), Stop> {
         .write_all(bytes)
         .and_then(|()| stdout.flush())
         .map_err(Stop::Output)
-}
-
-/// An error with the chain of its causes.
-fn with_causes(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
-        cause = error.source();
-    }
-    text
 }

@@ -10,7 +10,6 @@ use serde::Serialize;
 
 use super::args::{VerifyArgs, VerifyFormat};
 use super::{Context, Stop, answer, code, say_text};
-use crate::flags::CompilerFlags;
 use crate::json;
 use crate::verify::compare::Difference;
 use crate::verify::programs::ProgramFiles;
@@ -43,10 +42,7 @@ struct RunLine<'a> {
 }
 
 pub(super) fn run(cx: &mut Context, args: VerifyArgs) -> Result<u8, Stop> {
-    let (more, _) = CompilerFlags::extract(args.more_flags, &[]);
-    for flag in more.iter() {
-        cx.flags.push(flag.words.clone());
-    }
+    cx.add_flags(args.more_flags);
     let programs = programs::find(&args.paths)?;
     let options = VerifyOptions {
         device: args.device,

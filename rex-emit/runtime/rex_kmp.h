@@ -84,7 +84,7 @@ struct __tgt_offload_entry {
 #define REX_DYNAMIC_ALLOCATORS 16
 #if REX_LLVM_ABI >= 20
 #define REX_REQUIRES_ENTRY(requirements)                                                                     \
-  {0, 1, 1, REX_REQUIRES_FLAG, NULL, (char *)".requires", 0, (requirements), NULL}
+  {0, 1, 1, REX_REQUIRES_FLAG, NULL, (char *)".requires", 0, (uint64_t)(requirements), NULL}
 #else
 #define REX_REQUIRES_ENTRY(requirements) {NULL, (char *)"", 0, REX_REQUIRES_FLAG, (requirements)}
 #endif
@@ -163,6 +163,9 @@ struct __tgt_kernel_arguments {
 #define REX_ITEM(item, line, column) ((void *)(";" item ";" REX_SOURCE_FILE ";" #line ";" #column ";;"))
 #define REX_TEXT(tokens) REX_TEXT_OF(tokens)
 #define REX_TEXT_OF(tokens) #tokens
+
+/* The type of an enumeration without a name, by one of its constants. */
+#define REX_ENUM_OF(constant) __typeof__(constant)
 
 /* A value of at most 8 bytes in a pointer-sized slot, the way kernels take literals. */
 static inline void *rex_literal(const void *value, size_t bytes) {

@@ -400,6 +400,9 @@ static_assert(sizeof(rex_kernel_environment) == 48, "layout of KernelEnvironment
 /// REX_GLOBAL(variable), after a declare target variable in the extern "C" block.
 #define REX_GLOBAL(name) REX_IMAGE_ENTRY(name, (void *)&name, sizeof(name))
 
+/// The type of an enumeration without a name, by one of its constants.
+#define REX_ENUM_OF(constant) decltype(constant)
+
 /// A value that came in a slot.
 template <typename Value> REX_DEVICE Value rex_literal(uint64_t slot) {
   static_assert(sizeof(Value) <= sizeof slot, "wider values are passed by pointer");

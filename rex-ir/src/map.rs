@@ -102,6 +102,8 @@ pub enum StepKind {
     Member(SmolStr),
     /// `*`, or the deref of `->`.
     Deref,
+    /// `([n][m])`: the target of the pointer after a cast to this type.
+    Shape(TypeId),
     /// `[index]`
     Index(TextRange),
     /// `[lower:length:stride]`

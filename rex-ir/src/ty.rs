@@ -148,6 +148,8 @@ pub struct Field {
     pub is_static: bool,
     /// Whether it is a static member that the class itself gives a constant value.
     pub is_constant: bool,
+    /// Whether it has a width in bits, and so no address.
+    pub is_bit_field: bool,
 }
 
 /// All types of a program, interned.

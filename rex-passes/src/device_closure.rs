@@ -122,10 +122,17 @@ fn closure(cx: &mut PassCx<'_>) -> DeviceCode {
         }
     }
     let mut missing: Vec<Call> = Vec::new();
-    while let Some(call) = closure.pending.pop() {
-        follow(program, &call, &mut closure, &mut missing);
+    let mut n_read = 0;
+    loop {
+        while let Some(call) = closure.pending.pop() {
+            follow(program, &call, &mut closure, &mut missing);
+        }
+        let Some(symbol) = closure.variables.get_index(n_read).copied() else {
+            break;
+        };
+        n_read += 1;
+        read_initializer(program, symbol, &mut closure);
     }
-    add_constants_of_initializers(program, &mut closure.variables);
     let variables = declarations(program, &closure.variables);
     report_missing(cx, missing);
 
@@ -240,22 +247,22 @@ fn follow(program: &Program, call: &Call, closure: &mut Closure, missing: &mut V
     }
 }
 
-/// A constant's initializer may name other constants.
-fn add_constants_of_initializers(program: &Program, variables: &mut IndexSet<SymbolId>) {
-    let mut next = 0;
-    while let Some(symbol) = variables.get_index(next).copied() {
-        next += 1;
-        let Some(initializer) = program.symbols[symbol].initializer else {
+/// An initializer may name other variables, and call functions.
+fn read_initializer(program: &Program, symbol: SymbolId, closure: &mut Closure) {
+    let Some(initializer) = program.symbols[symbol].initializer else {
+        return;
+    };
+    for at in lex::identifiers(program.source(), initializer) {
+        let name = program.text(at);
+        let Some(inner) = program.scopes.resolve(&program.symbols, name, at) else {
             continue;
         };
-        for at in lex::identifiers(program.source(), initializer) {
-            if let Some(inner) = program
-                .scopes
-                .resolve(&program.symbols, program.text(at), at)
-                && program.symbols[inner].kind == SymbolKind::Global
-            {
-                variables.insert(inner);
+        match program.symbols[inner].kind {
+            SymbolKind::Global => {
+                closure.variables.insert(inner);
             }
+            SymbolKind::Function => closure.pending.push(Call::of_function(name, at)),
+            _ => {}
         }
     }
 }

@@ -433,7 +433,18 @@ mod tests {
         );
         check(
             "typedef float FP; void f() { FP (*a)[N] = p; g (*a)[N] = 1; }",
-            "typedef float FP; void f() { int(*a)[N] = p; g (*a)[N] = 1; }",
+            "typedef float FP; void f() { FP *a [N] = p; g (*a)[N] = 1; }",
+        );
+        check(
+            "void f() { int (&a)[N][2] = p; g(&a)[N] = 1; }",
+            "void f() { int &a [N][2] = p; g(&a)[N] = 1; }",
+        );
+        assert_eq!(
+            view(
+                "typedef float FP; void f() { FP (*a)[N] = p; }",
+                Language::C
+            ),
+            "typedef float FP; void f() { int(*a)[N] = p; }"
         );
     }
 

@@ -194,7 +194,7 @@ impl Device<'_> {
                     }
                 }
                 ItemKind::Prototype(name) => self.prototype(name, item.range),
-                ItemKind::Variables(symbols) => self.variables(symbols, item.range),
+                ItemKind::Variables(symbols) => self.variables(symbols, item.range)?,
                 // Device code of C and of C++ is compiled alike, so both name functions alike.
                 ItemKind::Block { open, items } if is_linkage(self.program.text(*open)) => {
                     self.items(items)?;
@@ -368,28 +368,62 @@ impl Device<'_> {
         }
     }
 
-    fn variables(&mut self, symbols: &[SymbolId], range: TextRange) {
+    /// The definition of a type that stands in a declaration of variables: `struct S { int x; } s;`.
+    fn type_in_declaration(
+        &mut self,
+        symbols: &[SymbolId],
+        range: TextRange,
+    ) -> Result<(), EditConflict> {
+        let source = self.program.source();
+        let first = symbols
+            .first()
+            .and_then(|symbol| self.program.symbols[*symbol].declared_at);
+        let before = first.map_or(range, |at| TextRange::new(range.start(), at.start()));
+        let mut tokens = lex::tokens(source, before);
+        let keyword = tokens
+            .find(|token| matches!(token.text(source), "struct" | "union" | "class" | "enum"));
+        let end = self.program.text(before).rfind('}');
+        let (Some(keyword), Some(end)) = (keyword, end) else {
+            return Ok(());
+        };
+        let end = before.start() + TextSize::try_from(end + 1).unwrap_or_default();
+        let has_tag = tokens
+            .find(|token| {
+                !matches!(
+                    token.kind,
+                    lex::TokenKind::Comment | lex::TokenKind::Newline
+                )
+            })
+            .is_some_and(|token| token.text(source) != "{");
+        if keyword.text(source) != "enum" && !has_tag {
+            // The kernels that capture its objects define it.
+            return Ok(());
+        }
+        let text = class::print(self.program, TextRange::new(keyword.range.start(), end))?;
+        self.header();
+        self.line(&format!("{};", text.trim_end()));
+        Ok(())
+    }
+
+    fn variables(&mut self, symbols: &[SymbolId], range: TextRange) -> Result<(), EditConflict> {
         let storages: Vec<DeviceStorage> = symbols
             .iter()
             .filter_map(|symbol| self.storage(*symbol))
             .collect();
         let Some(storage) = storages.first() else {
-            return self.host_variables(symbols, range);
+            self.type_in_declaration(symbols, range)?;
+            self.host_variables(symbols, range);
+            return Ok(());
         };
         self.header();
         if storages.iter().any(|storage| storage.is_behind_pointer()) {
-            if let Some(text) = symbols
-                .first()
-                .and_then(|symbol| references::type_definition(self.program, *symbol))
-            {
-                self.line(&text.replace("\r\n", "\n"));
-            }
+            self.type_in_declaration(symbols, range)?;
             for symbol in symbols {
                 if let Some(line) = references::declaration(self.program, *symbol) {
                     self.line(&line);
                 }
             }
-            return;
+            return Ok(());
         }
         let text = self.program.text(range).replace("\r\n", "\n");
         let types = &self.program.types;
@@ -420,6 +454,7 @@ impl Device<'_> {
                 }
             }
         }
+        Ok(())
     }
 
     /// Variables of the host that the code which leads to kernels of templates uses.

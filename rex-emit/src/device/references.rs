@@ -46,24 +46,6 @@ pub(super) fn declaration(program: &Program, symbol: SymbolId) -> Option<String>
     })
 }
 
-/// The definition of a type that stands in a declaration of variables: `struct S { int x; } s;`.
-pub(super) fn type_definition(program: &Program, symbol: SymbolId) -> Option<String> {
-    let found = &program.symbols[symbol];
-    let record = program
-        .types
-        .record(program.types.innermost_element(found.ty))?;
-    let record = &program.types.records[record];
-    let declaration = found.declaration?;
-    let body = record
-        .body
-        .filter(|body| declaration.contains_range(*body))?;
-    let before = TextRange::new(declaration.start(), body.start());
-    let keyword = lex::tokens(program.source(), before)
-        .map(|token| token.text(program.source()))
-        .find(|word| matches!(*word, "struct" | "union" | "class"))?;
-    Some(format!("{keyword} {} {};", record.name, program.text(body)))
-}
-
 /// References that give the variables among `globals` their names back.
 pub(super) fn of_globals(program: &Program, globals: &[SymbolId]) -> Vec<String> {
     behind_pointers(program, globals)

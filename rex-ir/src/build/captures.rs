@@ -960,8 +960,13 @@ impl<'u> Builder<'u> {
         words.iter().any(|text| {
             let whole = TextRange::up_to(rex_syntax::TextSize::of(text.as_str()));
             let is_local = |name: &str| {
-                self.scopes
-                    .resolve_type(&self.symbols, name, at)
+                let named = self.scopes.resolve_type(&self.symbols, name, at);
+                let enumerator = || {
+                    let found = self.scopes.resolve(&self.symbols, name, at)?;
+                    (self.symbols[found].kind == SymbolKind::Enumerator).then_some(found)
+                };
+                named
+                    .or_else(enumerator)
                     .and_then(|id| self.symbols[id].declaration)
                     .is_some_and(inside)
             };

@@ -9,7 +9,7 @@ use super::Builder;
 use crate::map::{MapItem, MapKind, MapModifiers, MapperName, PathStep, StepKind};
 use crate::region::CapturedObject;
 use crate::symbol::SymbolKind;
-use crate::ty::{TypeId, TypeKind};
+use crate::ty::{Extent, TypeId, TypeKind};
 
 impl<'u> Builder<'u> {
     /// All items of the data clauses of one directive, in clause order.
@@ -197,6 +197,7 @@ impl<'u> Builder<'u> {
                 let found = self
                     .member_type(ty, text)
                     .or_else(|| self.unknown_member(*name, ty))?;
+                self.check_address(*name, ty, at)?;
                 (StepKind::Member(text.into()), found, false)
             }
             Step::Arrow(name) => {
@@ -210,11 +211,28 @@ impl<'u> Builder<'u> {
                 let found = self
                     .member_type(pointee, text)
                     .or_else(|| self.unknown_member(*name, pointee))?;
+                self.check_address(*name, pointee, at)?;
                 (StepKind::Member(text.into()), found, false)
             }
             Step::Deref => {
                 let pointee = element.or_else(|| self.not_a_pointer(at, ty))?;
                 (StepKind::Deref, pointee, is_pointer)
+            }
+            Step::Shape(extents) => {
+                let mut array = element.or_else(|| self.not_a_pointer(at, ty))?;
+                for extent in extents.iter().rev() {
+                    let words = SmolStr::from(self.text(*extent).trim());
+                    let extent = match self.constant_value(*extent, 0) {
+                        Some(_) => Extent::Constant(words),
+                        None => Extent::Runtime(words),
+                    };
+                    array = self.types.plain(TypeKind::Array {
+                        element: array,
+                        extent,
+                    });
+                }
+                let pointer = self.types.plain(TypeKind::Pointer(array));
+                (StepKind::Shape(pointer), array, is_pointer)
             }
             Step::Index(index) => {
                 let element = element.or_else(|| self.not_a_pointer(at, ty))?;
@@ -245,6 +263,30 @@ impl<'u> Builder<'u> {
             "no definition of `{class}` with this member is visible to rex"
         ))
         .with_help("map the member through a local pointer or reference whose type is written out");
+        self.diagnostics.push(diagnostic);
+        None
+    }
+
+    /// Nothing if the member is a bit-field.
+    fn check_address(&mut self, name: TextRange, class: TypeId, at: TextRange) -> Option<()> {
+        let member = self.text(name);
+        let is_bit_field = self.types.record(class).is_some_and(|record| {
+            let fields = &self.types.records[record].fields;
+            fields
+                .iter()
+                .any(|field| field.name == member && field.is_bit_field)
+        });
+        if !is_bit_field {
+            return Some(());
+        }
+        let text = self.text(at).to_string();
+        let class = self.types.spell(class);
+        let diagnostic = Diagnostic::new(
+            Code::MapListItem,
+            self.at(at),
+            format!("`{text}` is a bit-field, which has no address"),
+        )
+        .with_help(format!("map the whole `{class}`"));
         self.diagnostics.push(diagnostic);
         None
     }

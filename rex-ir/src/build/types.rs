@@ -187,7 +187,13 @@ impl Builder<'_> {
                 self.record_type(node, at)
             }
             Kind::EnumSpecifier => {
-                let spelling = self.tag_spelling(node, "enum");
+                let spelling = match first_enumerator(node) {
+                    // Named by what it declares: its text would declare it again.
+                    Some(first) if node.field(Field::Name).is_none() => {
+                        format!("REX_ENUM_OF({first})").into()
+                    }
+                    _ => self.tag_spelling(node, "enum"),
+                };
                 self.types.named(spelling, Meaning::Enum)
             }
             Kind::TypeIdentifier | Kind::QualifiedIdentifier | Kind::Identifier => {
@@ -505,6 +511,12 @@ impl Builder<'_> {
             || member.children().any(|child| child.text() == "constexpr");
         let has_value = member.field(Field::DefaultValue).is_some();
         let declarators = member.fields(Field::Declarator);
+        let is_before_width = |declarator: Node<'_>| {
+            let after = member
+                .children()
+                .find(|child| child.range().start() >= declarator.range().end());
+            after.is_some_and(|child| child.kind() == Kind::BitfieldClause)
+        };
         if declarators.is_empty()
             && let Some(record) = self.types.record(base)
             && member
@@ -532,6 +544,7 @@ impl Builder<'_> {
                     ty: declared.ty,
                     is_static,
                     is_constant: is_static && is_const && has_value,
+                    is_bit_field: is_before_width(declarator),
                 });
             }
         }
@@ -549,6 +562,32 @@ impl Builder<'_> {
         let mut parameters = None;
         loop {
             let next = match current.kind() {
+                Kind::PointerDeclarator | Kind::ReferenceDeclarator
+                    if lacks_parentheses(current) =>
+                {
+                    // `(*a)[N]`: the array comes first.
+                    let is_pointer = current.kind() == Kind::PointerDeclarator;
+                    let inner = match is_pointer {
+                        true => current.field(Field::Declarator),
+                        false => current.children().last(),
+                    };
+                    let Some(inner) = inner else {
+                        return Declared {
+                            name: None,
+                            ty,
+                            parameters,
+                        };
+                    };
+                    let array = self.declarator(inner, ty, at);
+                    let kind = match is_pointer {
+                        true => TypeKind::Pointer(array.ty),
+                        false => TypeKind::Reference(array.ty),
+                    };
+                    return Declared {
+                        ty: self.types.plain(kind),
+                        ..array
+                    };
+                }
                 Kind::PointerDeclarator
                 | Kind::AbstractPointerDeclarator
                 | Kind::PointerTypeDeclarator => {
@@ -753,6 +792,25 @@ pub(super) fn declared_name(node: Node<'_>) -> Option<Node<'_>> {
             _ => current.field(Field::Declarator)?,
         };
     }
+}
+
+/// Whether a declarator stands in parentheses that were blanked for the grammar.
+fn lacks_parentheses(declarator: Node<'_>) -> bool {
+    let before = &declarator.tree().text()[..usize::from(declarator.range().start())];
+    let is_own = |parent: Node<'_>| {
+        parent.kind() == Kind::ParenthesizedDeclarator
+            || parent.range().start() < declarator.range().start()
+                && !matches!(parent.kind(), Kind::Declaration | Kind::InitDeclarator)
+    };
+    before.trim_end().ends_with('(') && !declarator.parent().is_some_and(is_own)
+}
+
+fn first_enumerator<'t>(specifier: Node<'t>) -> Option<&'t str> {
+    let body = specifier.field(Field::Body)?;
+    let first = body
+        .children()
+        .find(|child| child.kind() == Kind::Enumerator)?;
+    first.field(Field::Name).map(|name| name.text())
 }
 
 /// Whether a declaration has this storage class.

@@ -209,6 +209,7 @@ impl Builder<'_> {
                 other => Expr::Member(Box::new(other), name.clone()),
             },
             StepValue::Deref => object.deref(),
+            StepValue::Shape(pointer) => Expr::Cast(*pointer, Box::new(object)).deref(),
             StepValue::Index(index) => object.index(index.clone()),
             StepValue::Section(section) => object.index(section.lower.clone()),
         }

@@ -46,6 +46,7 @@ pub(super) struct Step {
 pub(super) enum StepValue {
     Member(SmolStr),
     Deref,
+    Shape(TypeId),
     Index(Expr),
     Section(Section),
 }
@@ -150,6 +151,7 @@ impl Builder<'_> {
                 kind: match &step.kind {
                     StepKind::Member(name) => StepValue::Member(name.clone()),
                     StepKind::Deref => StepValue::Deref,
+                    StepKind::Shape(pointer) => StepValue::Shape(*pointer),
                     StepKind::Index(index) => StepValue::Index(self.value(*index, meaning)),
                     StepKind::Section(section) => StepValue::Section(Section {
                         lower: section

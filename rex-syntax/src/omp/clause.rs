@@ -157,6 +157,8 @@ pub enum Step {
     Section(Section),
     /// `*`
     Deref,
+    /// `([n][m])p`: the pointer's target as an array with these extents.
+    Shape(Vec<TextRange>),
 }
 
 /// An array section.

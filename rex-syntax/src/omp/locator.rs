@@ -86,6 +86,16 @@ impl PathReader<'_> {
         while self.eat("*") {
             n_derefs += 1;
         }
+        if let Some(extents) = self.shape() {
+            if depth == MAX_PAREN_DEPTH {
+                return None;
+            }
+            let mut path = self.path(depth + 1)?;
+            path.steps.push(Step::Shape(extents));
+            path.steps
+                .extend(std::iter::repeat_n(Step::Deref, n_derefs));
+            return Some(path);
+        }
         let mut path = if self.peek() == "(" {
             if depth == MAX_PAREN_DEPTH {
                 return None;
@@ -108,6 +118,26 @@ impl PathReader<'_> {
         path.steps
             .extend(std::iter::repeat_n(Step::Deref, n_derefs));
         Some(path)
+    }
+
+    /// `([n][m])` before a pointer.
+    fn shape(&mut self) -> Option<Vec<TextRange>> {
+        let text = |at: usize| self.tokens.get(at).map(|token| token.text(self.text));
+        if text(self.at) != Some("(") || text(self.at + 1) != Some("[") {
+            return None;
+        }
+        let mut extents = Vec::new();
+        let mut at = self.at + 1;
+        while text(at) == Some("[") {
+            let close = closing(self.text, self.tokens, at);
+            extents.push(cover(self.tokens.get(at + 1..close)?)?);
+            at = close + 1;
+        }
+        if text(at) != Some(")") {
+            return None;
+        }
+        self.at = at + 1;
+        Some(extents)
     }
 
     /// An identifier or a scoped name, with template arguments between the scopes.

@@ -1,10 +1,11 @@
 //! Declarations that the grammars take for something else, because only a symbol table can tell.
 //!
-//! `A x(n, m);` reads like a function, `T (*a)[N] = p;` like an assignment to the result of a call. Both get a spelling of the same length
+//! `A x(n, m);` reads like a function, `T (*a)[N] = p;` and `T (&a)[N] = b;` like an assignment to the result of a call. All get a spelling of the same length
 //! that reads as what it is.
 
 use super::{Mask, Scan};
 use crate::lex::{self, TokenKind, significant_tokens};
+use crate::source::Language;
 
 impl Scan<'_> {
     /// `A x(n, m);` at the start of a statement: the parentheses become braces.
@@ -158,14 +159,15 @@ impl Scan<'_> {
         }
     }
 
-    /// `T (*a)[N] = p;` at the start of a statement, where `T` is a type: it is spelled like a type that the grammar knows.
+    /// `T (*a)[N] = p;` and `T (&a)[N] = b;` at the start of a statement, where `T` is a type: in C it is spelled like a type that the grammar knows, in C++
+    /// the parentheses go.
     pub(super) fn repair_pointer_to_array(&self, idx: usize, mask: &mut Mask) {
         let Some(token) = self.tokens.get(idx) else {
             return;
         };
         let close = self.closing(idx + 1);
         let is_pattern = self.token_text(idx + 1) == "("
-            && self.token_text(idx + 2) == "*"
+            && matches!(self.token_text(idx + 2), "*" | "&")
             && close == idx + 4
             && self.token_text(close + 1) == "["
             && matches!(
@@ -173,7 +175,16 @@ impl Scan<'_> {
                 "=" | "[" | ";" | ","
             );
         let name = token.text(self.text);
-        if !is_pattern || is_arithmetic(name) || !self.is_type_name(name, idx) {
+        if !is_pattern || !(is_arithmetic(name) || self.is_type_name(name, idx)) {
+            return;
+        }
+        if self.language == Language::Cxx {
+            // `T *a [N] = p;` is a declaration to the grammar; the builder puts the array back inside.
+            mask.put_token(self.tokens[idx + 1], " ");
+            mask.put_token(self.tokens[close], " ");
+            return;
+        }
+        if is_arithmetic(name) {
             return;
         }
         let spelling = match name.len() {

@@ -64,6 +64,11 @@ fn show_item(text: &str, item: &ListItem) -> String {
                     Step::Arrow(name) => write!(out, "->{}", slice(text, *name)),
                     Step::Index(index) => write!(out, "[{}]", slice(text, *index)),
                     Step::Deref => write!(out, ".*"),
+                    Step::Shape(extents) => {
+                        let extents: Vec<&str> =
+                            extents.iter().map(|extent| slice(text, *extent)).collect();
+                        write!(out, ".shape({})", extents.join(", "))
+                    }
                     Step::Section(section) => write!(
                         out,
                         "[{}|{}|{}]",
@@ -118,7 +123,7 @@ fn sections_and_paths() {
         "#pragma omp target map(tofrom: a[0:n], b[:], s.p[0:n].q, p->q[i].r[1:n:2], *p, (*p)[0:n], this->x, ([n][m])p, a[0::2], A::b[N::m], *p->q)",
         expect![[r#"
             target
-              Map tofrom: a[0|n|] b[||] s.p[0|n|].q p->q[i].r[1|n|2] p.* p.*[0|n|] this->x expr(([n][m])p) a[0||2] A::b[N::m] p->q.*
+              Map tofrom: a[0|n|] b[||] s.p[0|n|].q p->q[i].r[1|n|2] p.* p.*[0|n|] this->x p.shape(n, m) a[0||2] A::b[N::m] p->q.*
         "#]],
     );
 }

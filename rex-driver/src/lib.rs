@@ -13,6 +13,7 @@ pub mod compile_commands;
 mod compiler;
 pub mod error;
 pub mod flags;
+pub mod install;
 mod json;
 pub mod lines;
 pub mod preprocess;

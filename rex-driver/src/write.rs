@@ -16,6 +16,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
 
+use crate::build::command::folder_of;
 use crate::error::Error;
 use crate::toolchain::Surroundings;
 
@@ -47,20 +48,49 @@ impl Writer {
     /// # Errors
     /// [`Error::OverwritesInput`] if the place is one of the inputs, [`Error::Io`] if the system refuses.
     pub fn write(&self, path: &Path, bytes: &[u8]) -> Result<Outcome, Error> {
+        self.write_with_mode(path, bytes, 0o666)
+    }
+
+    /// Writes one program.
+    ///
+    /// # Errors
+    /// As for [`Writer::write`].
+    pub fn write_program(&self, path: &Path, bytes: &[u8]) -> Result<Outcome, Error> {
+        self.write_with_mode(path, bytes, 0o777)
+    }
+
+    /// Makes a symbolic link, in place of what is there.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if the system refuses.
+    pub fn link(&self, path: &Path, target: &Path) -> Result<Outcome, Error> {
+        if fs::read_link(path).is_ok_and(|existing| existing == target) {
+            return Ok(Outcome::Unchanged);
+        }
+        let folder = folder_of(path);
+        create_folder(folder)?;
+        tempfile::Builder::new()
+            .prefix(".rex-")
+            .make_in(folder, |place| std::os::unix::fs::symlink(target, place))
+            .map_err(Error::io("write in", folder))?
+            .into_temp_path()
+            .persist(path)
+            .map_err(|failed| Error::io("write", path)(failed.error))?;
+        Ok(Outcome::Written)
+    }
+
+    fn write_with_mode(&self, path: &Path, bytes: &[u8], mode: u32) -> Result<Outcome, Error> {
         if identity(path).is_some_and(|place| self.inputs.contains(&place)) {
             return Err(Error::OverwritesInput(path.to_owned()));
         }
         if fs::read(path).is_ok_and(|existing| existing == bytes) {
             return Ok(Outcome::Unchanged);
         }
-        let folder = match path.parent() {
-            Some(folder) if !folder.as_os_str().is_empty() => folder,
-            _ => Path::new("."),
-        };
+        let folder = folder_of(path);
         create_folder(folder)?;
         let mut file = tempfile::Builder::new()
             .prefix(".rex-")
-            .permissions(Permissions::from_mode(0o666))
+            .permissions(Permissions::from_mode(mode))
             .tempfile_in(folder)
             .map_err(Error::io("write in", folder))?;
         file.write_all(bytes).map_err(Error::io("write", path))?;
@@ -260,6 +290,25 @@ mod tests {
             ));
         }
         assert_eq!(fs::read(&input).unwrap(), b"int x;");
+    }
+
+    #[test]
+    fn a_link_takes_the_place_of_what_is_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("bin/name");
+        let writer = Writer::default();
+        writer.write_program(&path, b"x").unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().mode() & 0o100, 0o100);
+        assert_eq!(
+            writer.link(&path, Path::new("other")).unwrap(),
+            Outcome::Written
+        );
+        assert_eq!(fs::read_link(&path).unwrap(), Path::new("other"));
+        assert_eq!(
+            writer.link(&path, Path::new("other")).unwrap(),
+            Outcome::Unchanged
+        );
+        assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
     }
 
     #[test]

@@ -38,6 +38,7 @@ const CONFINED: [(&str, &[&str]); 3] = [
         &[
             "clap",
             "clap_complete",
+            "clap_mangen",
             "codespan-reporting",
             "rayon",
             "serde",

@@ -10,7 +10,7 @@ mod helper;
 mod host;
 
 pub use artifact::{Artifact, ArtifactKind, ArtifactSet};
-pub use helper::helper_files;
+pub use helper::{abi_table, helper_files};
 
 use rex_ir::verify::Verified;
 use rex_syntax::edit::EditConflict;

@@ -28,6 +28,7 @@ Compiler flags are given in the compiler's own spelling, anywhere before `--`:
 #[command(
     name = "rex-driver",
     version,
+    long_version = super::version::long(),
     about,
     subcommand_required = true,
     arg_required_else_help = true
@@ -116,6 +117,8 @@ pub enum Command {
     Doctor(DoctorArgs),
     /// Print a shell's completion script.
     Completions(CompletionsArgs),
+    /// Install rex with its compilers' names, files for CMake and pkg-config, manuals and completions.
+    Install(InstallArgs),
 }
 
 /// Options of `lower`.
@@ -382,6 +385,20 @@ pub enum DoctorFormat {
     Text,
     /// JSON.
     Json,
+}
+
+/// Options of `install`.
+#[derive(Debug, Args)]
+pub struct InstallArgs {
+    /// The folder that gets bin, lib and share; DESTDIR, if set, comes before it.
+    #[arg(long, value_name = "DIR")]
+    pub prefix: PathBuf,
+    /// Print the places of the files and write none.
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Tools and libraries.
+    #[command(flatten)]
+    pub tools: ToolArgs,
 }
 
 /// Options of `completions`.

@@ -6,10 +6,12 @@ mod build;
 mod completions;
 mod doctor;
 mod explain;
+mod install;
 mod lower;
 mod passes;
 mod run;
 mod verify;
+mod version;
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, IsTerminal, Write};
@@ -182,6 +184,7 @@ fn command(words: Vec<OsString>, surroundings: Surroundings) -> u8 {
         Command::Explain(args) => explain::run(&args),
         Command::Doctor(args) => doctor::run(&cx, &args),
         Command::Completions(args) => completions::run(&args),
+        Command::Install(args) => install::run(&cx, &args),
         // Taken care of before the words are read as rex's own.
         Command::Cc(_) | Command::Cxx(_) => Ok(code::ENVIRONMENT),
         Command::Launch(_) => Err(Stop::Failed(Error::Usage(

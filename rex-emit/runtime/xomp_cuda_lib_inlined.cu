@@ -443,6 +443,22 @@ template <typename Value> REX_DEVICE Value rex_broadcast(Value value) {
   return *room;
 }
 
+/// The value that the block's first thread computes, to all its threads.
+template <typename Function> REX_DEVICE auto rex_leader(Function function) -> decltype(function()) {
+  typedef decltype(function()) Value;
+  REX_SHARED_ROOM(Value, 1, room);
+  __syncthreads(); // the readers of the call before have read
+  if (threadIdx.x == 0) *room = function();
+  __syncthreads();
+  return *room;
+}
+
+/// Sequential code of the team.
+template <typename Function> REX_DEVICE void rex_sequential(Function function) {
+  if (threadIdx.x == 0) function();
+  __syncthreads();
+}
+
 // ---- Reductions -----------------------------------------------------------------------------------------
 //
 // rex_reduce<Operation>(target, value)             all threads of the grid into *target, once each, at their end

@@ -297,6 +297,24 @@ pub enum Plan {
         /// `do` loops test after the turn.
         tests_first: bool,
     },
+    /// `switch` on the leader's value.
+    TeamSwitch {
+        /// The value.
+        condition: BodyText,
+        /// What follows each label.
+        cases: Vec<CasePlan>,
+    },
+    /// `return`, by all threads, of the leader's value.
+    TeamReturn(BodyText),
+    /// `auto name = value;`
+    Result {
+        /// The name.
+        name: SmolStr,
+        /// Evaluated by all threads.
+        value: BodyText,
+    },
+    /// Words in place of an expression.
+    Words(SmolStr),
     /// Team-local objects in shared memory: the declaration's text after `__shared__`, without initializer.
     Shared {
         /// The variable.
@@ -393,8 +411,19 @@ impl Plan {
                     initializer.visit(see);
                 }
             }
-            Plan::Atomic(_) | Plan::Nothing | Plan::Declare(_) | Plan::Barrier(_) | Plan::Fence => {
+            Plan::TeamSwitch { condition, cases } => {
+                condition.visit(see);
+                for case in cases {
+                    case.body.iter().for_each(|plan| plan.visit(see));
+                }
             }
+            Plan::TeamReturn(text) | Plan::Result { value: text, .. } => text.visit(see),
+            Plan::Atomic(_)
+            | Plan::Nothing
+            | Plan::Declare(_)
+            | Plan::Barrier(_)
+            | Plan::Fence
+            | Plan::Words(_) => {}
         }
     }
 }
@@ -407,6 +436,15 @@ impl BodyText {
             plan.visit(see);
         }
     }
+}
+
+/// A label of a `switch` and what follows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CasePlan {
+    /// The value; absent for `default`.
+    pub value: Option<BodyText>,
+    /// The statements.
+    pub body: Vec<Plan>,
 }
 
 /// The OpenMP threads that execute a piece of code together.

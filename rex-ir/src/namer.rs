@@ -115,6 +115,11 @@ pub fn slot(pointer: &str) -> SmolStr {
     )
 }
 
+/// The form of a function that all threads of a team call together, in sequential code.
+pub fn team_form(function: &str) -> SmolStr {
+    format_smolstr!("{function}__team")
+}
+
 /// The tag of a struct that the user gave none.
 pub fn untagged(ordinal: usize) -> SmolStr {
     format_smolstr!("{UNTAGGED_PREFIX}{ordinal}")

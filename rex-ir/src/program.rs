@@ -100,6 +100,8 @@ pub struct DeviceFunction {
     pub function: FunctionId,
     /// Replacements in its body for the directives it contains.
     pub body: crate::kernel::BodyText,
+    /// Its body in the form that all threads of a block call together, in sequential code of the team; if it begins parallel regions.
+    pub team: Option<crate::kernel::Plan>,
 }
 
 /// `#pragma omp declare reduction(name : types : combiner) initializer(..)`

@@ -163,6 +163,7 @@ fn closure(cx: &mut PassCx<'_>) -> DeviceCode {
                 DeviceFunction {
                     function,
                     body: known.map_or_else(verbatim, |device| device.body.clone()),
+                    team: known.and_then(|device| device.team.clone()),
                 }
             })
             .collect(),

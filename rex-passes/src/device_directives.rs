@@ -5,8 +5,9 @@
 
 use rex_ir::facet::Facet;
 
+use crate::analysis::forks::{self, Forks};
 use crate::pass::{Outcome, Pass, PassCx, PassInfo};
-use crate::target_outlining::{plan_function, tracks_threads};
+use crate::target_outlining::{plan_function, plan_team_function, tracks_threads};
 
 /// The pass.
 #[derive(Clone, Copy, Debug)]
@@ -44,6 +45,27 @@ impl Pass for DeviceDirectives {
                 Err(errors) => errors
                     .into_iter()
                     .for_each(|error| cx.diagnostics.push(error)),
+            }
+        }
+        let forks = Forks::of(cx.program);
+        for function in forks::functions(cx.program, &forks) {
+            let planned = plan_team_function(cx.program, function);
+            let device = cx
+                .program
+                .device_code
+                .functions
+                .iter_mut()
+                .find(|device| device.function == function);
+            match (planned, device) {
+                (Ok(team), Some(device)) => {
+                    let team = Some(team);
+                    changed |= device.team != team;
+                    device.team = team;
+                }
+                (Err(errors), _) => errors
+                    .into_iter()
+                    .for_each(|error| cx.diagnostics.push(error)),
+                (Ok(_), None) => {}
             }
         }
         Outcome { changed }

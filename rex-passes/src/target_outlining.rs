@@ -28,6 +28,7 @@ use rex_syntax::diag::{Code, Diagnostic};
 use rex_syntax::omp::directive::Leaf;
 use smol_str::{SmolStr, format_smolstr};
 
+use crate::analysis::forks::Forks;
 use crate::pass::{Outcome, Pass, PassCx, PassInfo};
 use plan::Planner;
 
@@ -92,9 +93,9 @@ fn same<T: PartialEq>(a: &la_arena::Arena<T>, b: &la_arena::Arena<T>) -> bool {
     a.len() == b.len() && a.values().zip(b.values()).all(|(a, b)| a == b)
 }
 
-fn shape_of(program: &Program, id: RegionId) -> Shape {
+fn shape_of(program: &Program, forks: &Forks, id: RegionId) -> Shape {
     let construct = &program.constructs[program.regions[id].construct];
-    let forks_inside = team::forks_inside(program, program.regions[id].construct);
+    let forks_inside = team::forks_inside(program, forks, program.regions[id].construct);
     match construct.nest {
         Some(_) if forks_inside && !construct.has(Leaf::Parallel) => Shape::Team,
         Some(_) => Shape::Loop,
@@ -113,7 +114,7 @@ fn outline(
     let construct = &program.constructs[region.construct];
     let function = &program.functions[region.function];
     let pragma = program.unit.directives[construct.directives[0]].range;
-    let shape = shape_of(program, id);
+    let shape = shape_of(program, &Forks::of(program), id);
     let names = namer::kernel_names(
         ordinal,
         program.sources.file(program.unit.file).name(),
@@ -579,6 +580,20 @@ pub(crate) fn plan_function(
 }
 
 pub(crate) use queries::tracks_threads;
+
+/// The plan of the form of a device function that all threads of a block call together, or why there is none.
+pub(crate) fn plan_team_function(
+    program: &Program,
+    function: FunctionId,
+) -> Result<Plan, Vec<Diagnostic>> {
+    let mut planner = Planner::for_team(program, function);
+    let body = team::function_body(&mut planner, function);
+    if planner.errors.is_empty() {
+        Ok(body)
+    } else {
+        Err(planner.errors)
+    }
+}
 
 /// Variables that CUDA declares in device code.
 const CUDA_VARIABLES: &[&str] = &["threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize"];

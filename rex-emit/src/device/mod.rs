@@ -318,18 +318,44 @@ impl Device<'_> {
         let printer = BodyPrinter::new(self.program, &words);
         let mut text = printer.text(&device.body, "");
         let inside = usize::from(function.body.start() - function.range.start()) + 1;
-        let lines: String = aliases
-            .iter()
-            .map(|line| format!("\n{}{line}", kernel::STEP))
-            .collect();
-        text.insert_str(inside.min(text.len()), &lines);
+        text.insert_str(inside.min(text.len()), &lines_of(&aliases));
         let offset = usize::from(function.specifiers.start() - function.range.start());
         let marker = self.marker(&function.name, function.class.is_some());
         // Replacements stand inside the body, behind this place.
         text.insert_str(offset.min(text.len()), marker);
         self.out.push('\n');
         self.line(&text.replace("\r\n", "\n"));
+        if let Some(team) = &device.team {
+            let head = TextRange::new(function.range.start(), function.body.start());
+            let head = self.team_head(&function.name, head);
+            let mut lines = printer.plan(team, "");
+            if let Some(first) = lines.first_mut() {
+                *first = format!("{marker}{head}{first}{}", lines_of(&aliases));
+            }
+            self.out.push('\n');
+            self.line("/* The same, called by all threads of a team in its sequential code. */");
+            self.line(&lines.join("\n"));
+        }
         Ok(())
+    }
+
+    /// The head of a function with the name of its form for a team.
+    fn team_head(&self, name: &str, head: TextRange) -> String {
+        let program = self.program;
+        let at = lex::tokens(program.source(), head)
+            .filter(|token| token.kind == lex::TokenKind::Identifier)
+            .map(|token| token.range)
+            .find(|at| program.text(*at) == name);
+        let text = match at {
+            Some(at) => format!(
+                "{}{}{}",
+                program.text(TextRange::new(head.start(), at.start())),
+                namer::team_form(name),
+                program.text(TextRange::new(at.end(), head.end()))
+            ),
+            None => program.text(head).to_string(),
+        };
+        text.replace("\r\n", "\n")
     }
 
     /// Which side calls a function: member functions and what the kept host code names can be called on both.
@@ -358,6 +384,17 @@ impl Device<'_> {
                 if external { "extern " } else { "" },
                 self.marker(name, false)
             ));
+            let has_team_form = self.program.device_code.functions.iter().any(|device| {
+                device.team.is_some() && self.program.functions[device.function].name == name
+            });
+            if has_team_form {
+                let text = self.team_head(name, range);
+                self.line(&format!(
+                    "{}{}",
+                    self.marker(name, false),
+                    without_extern(&text)
+                ));
+            }
         } else if self.program.instances.names.contains(name)
             // A template has no name here.
             || (name.is_empty() && !self.program.instances.is_empty())
@@ -487,6 +524,9 @@ impl Device<'_> {
         }
         for device in &self.program.device_code.functions {
             body::locks_of(&rex_ir::kernel::Plan::Text(device.body.clone()), &mut names);
+            if let Some(team) = &device.team {
+                body::locks_of(team, &mut names);
+            }
         }
         for name in names {
             self.line(&format!("REX_CRITICAL_LOCK({name});"));
@@ -696,6 +736,14 @@ fn without_extern(text: &str) -> &str {
         Some((_, rest)) => without_extern(rest.trim_start()),
         None => rest,
     }
+}
+
+/// Lines behind an opening brace.
+fn lines_of(lines: &[String]) -> String {
+    lines
+        .iter()
+        .map(|line| format!("\n{}{line}", kernel::STEP))
+        .collect()
 }
 
 /// Removes a leading specifier.

@@ -1,5 +1,6 @@
 //! Plans for the bodies of regions: what each directive inside becomes.
 
+use rex_ir::item::FunctionId;
 use rex_ir::kernel::{BodyText, Crew, Plan, ReductionPlan};
 use rex_ir::namer;
 use rex_ir::program::Program;
@@ -11,6 +12,7 @@ use rex_syntax::omp::directive::Leaf;
 use smol_str::{SmolStr, format_smolstr};
 
 use super::{Shape, atomic, team};
+use crate::analysis::forks::Forks;
 
 /// Who executes a piece of code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +33,12 @@ pub(super) struct Planner<'p> {
     /// The region being planned; none for a device function.
     pub(super) region: Option<RegionId>,
     shape: Shape,
+    /// The function being planned in its form for a team.
+    pub(super) function: Option<FunctionId>,
+    /// The functions that begin parallel regions.
+    pub(super) forks: Forks,
+    /// How many results of calls have got names.
+    pub(super) results: usize,
     /// What cannot be lowered; any entry refuses the region.
     pub(super) errors: Vec<Diagnostic>,
 }
@@ -41,6 +49,9 @@ impl<'p> Planner<'p> {
             program,
             region: Some(region),
             shape,
+            function: None,
+            forks: Forks::of(program),
+            results: 0,
             errors: Vec::new(),
         }
     }
@@ -51,7 +62,19 @@ impl<'p> Planner<'p> {
             program,
             region: None,
             shape: Shape::Serial,
+            function: None,
+            forks: Forks::of(program),
+            results: 0,
             errors: Vec::new(),
+        }
+    }
+
+    /// A planner for the form of a device function that all threads of a block call together.
+    pub(super) fn for_team(program: &'p Program, function: FunctionId) -> Planner<'p> {
+        Planner {
+            function: Some(function),
+            shape: Shape::Team,
+            ..Planner::for_function(program)
         }
     }
 

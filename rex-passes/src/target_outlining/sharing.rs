@@ -14,6 +14,7 @@ use rex_syntax::diag::{Code, Diagnostic};
 use smol_str::SmolStr;
 
 use super::plan::{Context, Planner};
+use super::team;
 
 impl Planner<'_> {
     /// A statement with the private copies its construct asks for.
@@ -23,8 +24,13 @@ impl Planner<'_> {
         statement: TextRange,
         context: Context,
     ) -> Plan {
-        let body = self.text(statement, context);
-        let privates = self.privates(construct);
+        let (body, privates) = match context {
+            Context::Sequential => (
+                team::sequential(self, statement),
+                self.team_privates(construct),
+            ),
+            _ => (self.text(statement, context), self.privates(construct)),
+        };
         if privates.is_empty() {
             body
         } else {

@@ -3,34 +3,42 @@
 //! Every thread of the block goes through the region. Statements without parallel regions inside are executed by the leader, followed by a barrier; control flow around parallel regions is decided by
 //! all threads where they all can compute it, otherwise by the leader for all. Objects declared in sequential code and used inside a parallel region live in shared memory.
 
-use rex_ir::kernel::{BodyText, Plan};
+mod calls;
+mod escape;
+mod uniform;
+
+use rex_ir::kernel::{BodyText, CasePlan, Plan};
 use rex_ir::program::Program;
-use rex_ir::region::{CapturedObject, ConstructId, Transport};
+use rex_ir::region::ConstructId;
 use rex_ir::symbol::{SymbolId, SymbolKind};
 use rex_ir::ty::TypeKind;
+use rex_syntax::TextRange;
 use rex_syntax::cst::Node;
 use rex_syntax::kind::{Field, Kind};
 use rex_syntax::omp::directive::Leaf;
-use rex_syntax::{TextRange, lex};
 
 use super::plan::{Context, Planner};
+use crate::analysis::forks::Forks;
+pub(super) use calls::function_body;
+use calls::together;
 
-/// Whether a parallel region stands inside a construct's statement.
-pub(super) fn forks_inside(program: &Program, id: ConstructId) -> bool {
+/// Whether a region's sequential code begins parallel regions: by itself, or in a function that it calls.
+pub(super) fn forks_inside(program: &Program, forks: &Forks, id: ConstructId) -> bool {
     program.constructs[id]
         .statement
-        .is_some_and(|statement| forks_in(program, statement))
+        .is_some_and(|statement| forks_in(program, forks, statement))
 }
 
-/// Whether a range holds a parallel region, or a `distribute` whose iterations do.
-fn forks_in(program: &Program, range: TextRange) -> bool {
-    program.constructs.iter().any(|(_, construct)| {
+/// Whether a range holds a parallel region, a `distribute` whose iterations do, or a call of a function that begins one.
+fn forks_in(program: &Program, forks: &Forks, range: TextRange) -> bool {
+    let begins = program.constructs.iter().any(|(_, construct)| {
         range.contains_range(construct.range)
             && matches!(
                 construct.leaves.first(),
                 Some(Leaf::Parallel | Leaf::Distribute | Leaf::Loop)
             )
-    })
+    });
+    begins || forks.calls_in(program, range).next().is_some()
 }
 
 /// The plan of a statement of sequential code.
@@ -52,17 +60,24 @@ fn covering(node: Node<'_>, range: TextRange) -> Node<'_> {
     current
 }
 
-struct Team<'a, 'p> {
-    planner: &'a mut Planner<'p>,
+pub(super) struct Team<'a, 'p> {
+    pub(super) planner: &'a mut Planner<'p>,
 }
 
 impl<'p> Team<'_, 'p> {
-    fn program(&self) -> &'p Program {
+    pub(super) fn program(&self) -> &'p Program {
         self.planner.program
     }
 
+    /// Whether all threads must go through a statement: parallel regions begin in it, or it leads out of itself.
+    fn is_common(&self, node: Node<'p>) -> bool {
+        self.is_fork(node)
+            || forks_in(self.program(), &self.planner.forks, node.range())
+            || escape::leaves(node)
+    }
+
     fn statement(&mut self, node: Node<'p>) -> Plan {
-        if !self.is_fork(node) && !forks_in(self.program(), node.range()) {
+        if !self.is_common(node) {
             return self.leader(&[node]);
         }
         if let Some(id) = self.construct_of(node) {
@@ -78,17 +93,64 @@ impl<'p> Team<'_, 'p> {
                 let inner = node.children().find(|child| child.kind() != Kind::Comment);
                 inner.map_or(Plan::Nothing, |inner| self.statement(inner))
             }
+            Kind::BreakStatement | Kind::ContinueStatement => {
+                Plan::Text(BodyText::verbatim(node.range()))
+            }
+            Kind::ReturnStatement => self.return_statement(node),
+            Kind::SwitchStatement => self.switch(node),
+            Kind::ExpressionStatement => self.expression_statement(node),
             _ => {
                 let diagnostic = rex_syntax::diag::Diagnostic::new(
                     rex_syntax::diag::Code::UnsupportedStatement,
                     self.program().at(node.range()),
                     "this statement around a parallel region is not supported in a target region yet",
                 )
-                .with_help("use blocks, `if`, `for`, `while` or `do` around the `parallel`");
+                .with_help("use blocks, `if`, `switch`, `for`, `while` or `do` around the `parallel`");
                 self.planner.errors.push(diagnostic);
                 Plan::Nothing
             }
         }
+    }
+
+    /// `switch` on the leader's value, gone through by all threads.
+    fn switch(&mut self, node: Node<'p>) -> Plan {
+        let (Some(condition), Some(body)) = (node.condition(), node.field(Field::Body)) else {
+            return Plan::Nothing;
+        };
+        let mut cases = Vec::new();
+        for case in body.children() {
+            if case.kind() == Kind::Comment {
+                continue;
+            }
+            if case.kind() != Kind::CaseStatement {
+                self.refuse(
+                    case.range(),
+                    "this statement stands in front of every `case`",
+                );
+                return Plan::Nothing;
+            }
+            let value = case.field(Field::Value);
+            let statements: Vec<Node<'p>> = case
+                .children()
+                .filter(|child| Some(*child) != value)
+                .collect();
+            cases.push(CasePlan {
+                value: value.map(|value| BodyText::verbatim(value.range())),
+                body: self.statements(statements),
+            });
+        }
+        let (condition, mut before) = self.with_results(condition.range());
+        before.push(Plan::TeamSwitch { condition, cases });
+        together(before)
+    }
+
+    fn refuse(&mut self, at: TextRange, what: &str) {
+        let diagnostic = rex_syntax::diag::Diagnostic::new(
+            rex_syntax::diag::Code::UnsupportedStatement,
+            self.program().at(at),
+            what,
+        );
+        self.planner.errors.push(diagnostic);
     }
 
     fn construct_of(&self, node: Node<'p>) -> Option<ConstructId> {
@@ -111,9 +173,13 @@ impl<'p> Team<'_, 'p> {
     }
 
     fn block(&mut self, node: Node<'p>) -> Plan {
+        Plan::Sequence(self.statements(node.children().collect()))
+    }
+
+    fn statements(&mut self, nodes: Vec<Node<'p>>) -> Vec<Plan> {
         let mut plans = Vec::new();
         let mut run: Vec<Node<'p>> = Vec::new();
-        for child in node.children() {
+        for child in nodes {
             match child.kind() {
                 Kind::Comment => continue,
                 Kind::Declaration => {
@@ -127,7 +193,7 @@ impl<'p> Team<'_, 'p> {
                 | Kind::AliasDeclaration => {
                     plans.push(Plan::Text(BodyText::verbatim(child.range())));
                 }
-                _ if self.is_fork(child) || forks_in(self.program(), child.range()) => {
+                _ if self.is_common(child) => {
                     self.flush(&mut run, &mut plans);
                     plans.push(self.statement(child));
                 }
@@ -135,7 +201,7 @@ impl<'p> Team<'_, 'p> {
             }
         }
         self.flush(&mut run, &mut plans);
-        Plan::Sequence(plans)
+        plans
     }
 
     fn flush(&mut self, run: &mut Vec<Node<'p>>, plans: &mut Vec<Plan>) {
@@ -179,191 +245,18 @@ impl<'p> Team<'_, 'p> {
                 plans.push(Plan::Text(BodyText::verbatim(node.range())));
                 return;
             }
-            let initializer = found.initializer.map(BodyText::verbatim);
+            let (name, ty) = (found.name.clone(), found.ty);
+            let initializer = found.initializer.map(|initializer| {
+                let (initializer, before) = self.with_results(initializer);
+                plans.extend(before);
+                initializer
+            });
             plans.push(Plan::Shared {
-                name: found.name.clone(),
-                ty: found.ty,
+                name,
+                ty,
                 initializer,
             });
         }
-    }
-
-    /// Every thread can compute the variable by itself and it keeps its first value.
-    fn is_replicated(&self, symbol: SymbolId) -> bool {
-        let program = self.program();
-        let found = &program.symbols[symbol];
-        let is_array = matches!(
-            program.types.get(program.types.desugar(found.ty)).kind,
-            TypeKind::Array { .. }
-        );
-        let Some(initializer) = found.initializer else {
-            return false;
-        };
-        !is_array && self.is_uniform(initializer) && !self.is_assigned(symbol)
-    }
-
-    /// All threads get the same value from this expression, without side effects.
-    fn is_uniform(&self, range: TextRange) -> bool {
-        let program = self.program();
-        let text = program.text(range);
-        if text.contains("++")
-            || text.contains("--")
-            || text.contains('[')
-            || text.contains("->")
-            || text.contains('{')
-        {
-            return false;
-        }
-        let assigns = text.as_bytes().windows(3).any(|three| {
-            three[1] == b'=' && three[2] != b'=' && !matches!(three[0], b'=' | b'<' | b'>' | b'!')
-        });
-        if assigns || text.trim_start().starts_with('*') || text.contains("(*") {
-            return false;
-        }
-        lex::identifiers(program.source(), range).all(|at| {
-            let name = program.text(at);
-            if matches!(
-                name,
-                "omp_get_team_num" | "omp_get_num_teams" | "sizeof" | "min" | "max"
-            ) {
-                return true;
-            }
-            if program.macro_at(name, at).is_some() {
-                return program.macro_names(name, at).iter().all(|inner| {
-                    program
-                        .scopes
-                        .resolve(&program.symbols, inner, at)
-                        .is_none_or(|symbol| self.is_uniform_name(symbol))
-                });
-            }
-            match program.scopes.resolve(&program.symbols, name, at) {
-                Some(symbol) => self.is_uniform_name(symbol),
-                None => false,
-            }
-        })
-    }
-
-    fn is_uniform_name(&self, symbol: SymbolId) -> bool {
-        let program = self.program();
-        let found = &program.symbols[symbol];
-        match found.kind {
-            SymbolKind::Enumerator | SymbolKind::Type | SymbolKind::TemplateValue => return true,
-            kind if !kind.is_variable() => return false,
-            _ => {}
-        }
-        let Some(region) = self.planner.region() else {
-            return false;
-        };
-        if let Some(capture) = region
-            .captures
-            .iter()
-            .find(|capture| capture.object == CapturedObject::Variable(symbol))
-        {
-            return match capture.transport {
-                Transport::Literal => !capture.may_be_written,
-                Transport::Pointee | Transport::DevicePointer => true,
-                _ => false,
-            };
-        }
-        let statement = program.constructs[region.construct].statement;
-        let inside = found
-            .declared_at
-            .zip(statement)
-            .is_some_and(|(declared, statement)| statement.contains_range(declared));
-        if !inside {
-            // A copied constant.
-            return found.initializer.is_some();
-        }
-        self.is_loop_variable(symbol) || self.is_replicated(symbol)
-    }
-
-    /// The variable of a loop whose iterations the teams share, or of a loop that all threads go through.
-    fn is_loop_variable(&self, symbol: SymbolId) -> bool {
-        let program = self.program();
-        let name = &program.symbols[symbol].name;
-        program.constructs.iter().any(|(_, construct)| {
-            (construct.has(Leaf::Distribute) || construct.has(Leaf::Loop))
-                && construct.nest.is_some_and(|nest| {
-                    program.nests[nest].loops.iter().any(|canonical| {
-                        canonical.variable == *name
-                            && program.symbols[symbol]
-                                .declared_at
-                                .is_some_and(|declared| canonical.range.contains_range(declared))
-                    })
-                })
-        }) || self.uniform_for(symbol)
-    }
-
-    fn uniform_for(&self, symbol: SymbolId) -> bool {
-        let program = self.program();
-        let Some(declaration) = program.symbols[symbol].declaration else {
-            return false;
-        };
-        let root = program.unit.tree.root();
-        let node = covering(root.smallest_at(declaration), declaration);
-        node.parent().is_some_and(|parent| {
-            parent.kind() == Kind::ForStatement
-                && parent
-                    .field(Field::Initializer)
-                    .is_some_and(|initializer| initializer.range() == declaration)
-                && self.is_uniform_loop(parent, symbol)
-        })
-    }
-
-    /// `for (int k = ..; k < ..; k++)` where bounds are uniform and the body leaves `k` alone.
-    fn is_uniform_loop(&self, node: Node<'p>, symbol: SymbolId) -> bool {
-        let program = self.program();
-        let name = program.symbols[symbol].name.as_str();
-        let Some(initializer) = program.symbols[symbol].initializer else {
-            return false;
-        };
-        let Some(condition) = node.condition() else {
-            return false;
-        };
-        let uniform_but_self = |range: TextRange| {
-            lex::identifiers(program.source(), range).all(|at| {
-                program.text(at) == name
-                    || program
-                        .scopes
-                        .resolve(&program.symbols, program.text(at), at)
-                        .is_some_and(|other| other != symbol && self.is_uniform_name(other))
-                    || program.macro_at(program.text(at), at).is_some()
-            }) && !program.text(range).contains('[')
-                && !program.text(range).contains("->")
-        };
-        let Some(body) = node.field(Field::Body) else {
-            return false;
-        };
-        self.is_uniform(initializer)
-            && uniform_but_self(condition.range())
-            && node
-                .field(Field::Update)
-                .is_none_or(|update| uniform_but_self(update.range()))
-            && !self.assigned_in(symbol, body.range())
-    }
-
-    fn is_assigned(&self, symbol: SymbolId) -> bool {
-        let program = self.program();
-        let statement = self
-            .planner
-            .region()
-            .and_then(|region| program.constructs[region.construct].statement);
-        statement.is_some_and(|statement| self.assigned_in(symbol, statement))
-    }
-
-    /// Whether any use inside a range may change the variable.
-    fn assigned_in(&self, symbol: SymbolId, range: TextRange) -> bool {
-        let program = self.program();
-        let name = program.symbols[symbol].name.as_str();
-        let root = program.unit.tree.root().smallest_at(range);
-        root.descendants().any(|node| {
-            node.kind() == Kind::Identifier
-                && node.text() == name
-                && range.contains_range(node.range())
-                && program.symbols[symbol].declared_at != Some(node.range())
-                && may_change(node)
-                && program.scopes.resolve(&program.symbols, name, node.range()) == Some(symbol)
-        })
     }
 
     fn conditional(&mut self, node: Node<'p>) -> Plan {
@@ -383,11 +276,13 @@ impl<'p> Team<'_, 'p> {
                 otherwise,
             };
         }
-        Plan::TeamIf {
-            condition: BodyText::verbatim(condition.range()),
+        let (condition, mut before) = self.with_results(condition.range());
+        before.push(Plan::TeamIf {
+            condition,
             then: Box::new(then),
             otherwise,
-        }
+        });
+        together(before)
     }
 
     fn for_loop(&mut self, node: Node<'p>) -> Plan {
@@ -453,27 +348,4 @@ impl<'p> Team<'_, 'p> {
             tests_first,
         }
     }
-}
-
-/// Whether this use of a name may change the variable.
-fn may_change(node: Node<'_>) -> bool {
-    let mut current = node;
-    while let Some(parent) = current.parent() {
-        match parent.kind() {
-            Kind::ParenthesizedExpression => {}
-            Kind::FieldExpression | Kind::SubscriptExpression
-                if parent.field(Field::Argument) == Some(current) => {}
-            Kind::AssignmentExpression => return parent.field(Field::Left) == Some(current),
-            Kind::UpdateExpression => return true,
-            Kind::PointerExpression => {
-                return parent
-                    .field(Field::Operator)
-                    .is_some_and(|operator| operator.text() == "&");
-            }
-            Kind::ArgumentList => return true,
-            _ => return false,
-        }
-        current = parent;
-    }
-    false
 }

@@ -180,6 +180,15 @@ impl<'p> BodyPrinter<'p> {
                 *tests_first,
                 indent,
             ),
+            Plan::TeamSwitch { condition, cases } => self.team_switch(condition, cases, indent),
+            Plan::TeamReturn(value) => vec![format!(
+                "return rex_leader([&] {{ return {}; }});",
+                self.text(value, indent)
+            )],
+            Plan::Result { name, value } => {
+                vec![format!("auto {name} = {};", self.text(value, indent))]
+            }
+            Plan::Words(words) => vec![words.to_string()],
             Plan::Shared {
                 name,
                 ty,

@@ -1,6 +1,6 @@
 //! Team programs: parallel regions, loops of the team, objects in shared memory.
 
-use rex_ir::kernel::{BodyText, Crew, ParallelPlan, Plan, ReductionPlan};
+use rex_ir::kernel::{BodyText, CasePlan, Crew, ParallelPlan, Plan, ReductionPlan};
 use rex_ir::ty::{TypeId, TypeKind};
 
 use super::lines::{block, headed, step_in};
@@ -77,6 +77,32 @@ impl BodyPrinter<'_> {
         lines
     }
 
+    /// `switch` on the leader's value.
+    pub(super) fn team_switch(
+        &self,
+        condition: &BodyText,
+        cases: &[CasePlan],
+        indent: &str,
+    ) -> Vec<String> {
+        let inner = format!("{indent}{STEP}{STEP}");
+        let condition = self.text(condition, indent);
+        let mut lines = vec![format!(
+            "switch (rex_leader([&] {{ return {condition}; }})) {{"
+        )];
+        for case in cases {
+            lines.push(match &case.value {
+                Some(value) => format!("case {}: {{", self.text(value, indent)),
+                None => "default: {".to_string(),
+            });
+            for plan in &case.body {
+                lines.extend(self.plan(plan, &inner).iter().map(|line| step_in(line)));
+            }
+            lines.push("}".to_string());
+        }
+        lines.push("}".to_string());
+        lines
+    }
+
     pub(super) fn team_loop(
         &self,
         init: Option<&Plan>,
@@ -103,25 +129,25 @@ impl BodyPrinter<'_> {
                 self.text(condition, indent)
             )
         });
-        let head = match (&test, tests_first) {
-            (Some(test), true) => format!("while ({test}) {{"),
-            (None, true) => "for (;;) {".to_string(),
-            (_, false) => "do {".to_string(),
-        };
-        lines.push(head);
-        lines.extend(self.plan(body, &inner).iter().map(|line| step_in(line)));
-        if let Some(step) = step {
-            lines.push(format!(
-                "{STEP}if (threadIdx.x == 0) {{ {}; }}",
-                self.text(step, indent)
-            ));
-            lines.push(format!("{STEP}__syncthreads();"));
+        if !tests_first {
+            let mut turn = headed("do", self.plan(body, &inner));
+            let test = test.unwrap_or_else(|| "true".to_string());
+            if let Some(last) = turn.last_mut() {
+                last.push_str(&format!(" while ({test});"));
+            }
+            lines.extend(turn);
+            return lines;
         }
-        lines.push(match (test, tests_first) {
-            (Some(test), false) => format!("}} while ({test});"),
-            (None, false) => "} while (true);".to_string(),
-            (_, true) => "}".to_string(),
+        let step = step.map(|step| {
+            let step = self.text(step, indent);
+            format!("rex_sequential([&] {{ {step}; }})")
         });
+        let head = match (test, step) {
+            (Some(test), None) => format!("while ({test})"),
+            (None, None) => "for (;;)".to_string(),
+            (test, Some(step)) => format!("for (; {}; {step})", test.unwrap_or_default()),
+        };
+        lines.extend(headed(&head, self.plan(body, &inner)));
         lines
     }
 

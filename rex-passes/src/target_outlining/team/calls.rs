@@ -1,0 +1,204 @@
+//! Calls, in sequential code, of functions that begin parallel regions: all threads make them, in front of the statement that uses the result.
+
+use rex_ir::item::FunctionId;
+use rex_ir::kernel::{BodyText, Plan, Prologue};
+use rex_ir::namer;
+use rex_ir::symbol::SymbolKind;
+use rex_ir::ty::TypeKind;
+use rex_syntax::cst::Node;
+use rex_syntax::kind::{Field, Kind};
+use rex_syntax::{TextRange, lex};
+use smol_str::{SmolStr, format_smolstr};
+
+use super::{Team, covering, sequential};
+use crate::target_outlining::plan::{Context, Planner};
+
+/// The plan of the form of a function that all threads of a block call together, in sequential code.
+pub(crate) fn function_body(planner: &mut Planner<'_>, function: FunctionId) -> Plan {
+    let program = planner.program;
+    let found = &program.functions[function];
+    let body = sequential(planner, found.body);
+    let team = Team { planner };
+    // Sequential code changes the leader's copy of a parameter only: the team needs one.
+    let shared: Vec<Prologue> = program
+        .symbols
+        .iter()
+        .filter(|(id, symbol)| {
+            symbol.kind == SymbolKind::Parameter
+                && symbol
+                    .declared_at
+                    .is_some_and(|at| found.parameters.contains_range(at))
+                && !matches!(
+                    program.types.get(symbol.ty).kind,
+                    TypeKind::Reference(_) | TypeKind::Array { .. }
+                )
+                && team.is_assigned(*id)
+        })
+        .map(|(_, symbol)| Prologue::SharedCopyOfOuter {
+            name: symbol.name.clone(),
+            ty: symbol.ty,
+        })
+        .collect();
+    match shared.is_empty() {
+        true => body,
+        false => Plan::Sequence(vec![Plan::Sequence(vec![Plan::Declare(shared), body])]),
+    }
+}
+
+/// Plans one after the other, in a block if there are several.
+pub(super) fn together(mut plans: Vec<Plan>) -> Plan {
+    match plans.len() {
+        1 => plans.remove(0),
+        _ => Plan::Sequence(plans),
+    }
+}
+
+/// A call that all threads can make.
+struct TeamCall {
+    /// `f(x)`
+    whole: TextRange,
+    /// `f`
+    callee: TextRange,
+}
+
+impl<'p> Team<'_, 'p> {
+    /// A statement whose expression calls a function that begins parallel regions.
+    pub(super) fn expression_statement(&mut self, node: Node<'p>) -> Plan {
+        let calls = self.team_calls(node.range());
+        let expression = node.children().find(|child| child.kind() != Kind::Comment);
+        if let ([call], Some(expression)) = (calls.as_slice(), expression)
+            && call.whole == expression.range()
+        {
+            return Plan::Text(self.call_by_all(node.range(), call));
+        }
+        let (text, mut before) = self.with_results(node.range());
+        before.push(Plan::Leader(Box::new(Plan::Text(text))));
+        together(before)
+    }
+
+    /// `return` in a function of the team: all threads return the leader's value.
+    pub(super) fn return_statement(&mut self, node: Node<'p>) -> Plan {
+        let Some(value) = node.children().find(|child| child.kind() != Kind::Comment) else {
+            return Plan::Text(BodyText::verbatim(node.range()));
+        };
+        let calls = self.team_calls(value.range());
+        if let [call] = calls.as_slice()
+            && call.whole == value.range()
+        {
+            return Plan::Text(self.call_by_all(node.range(), call));
+        }
+        if self.is_uniform(value.range()) {
+            return Plan::Text(BodyText::verbatim(node.range()));
+        }
+        let (value, mut before) = self.with_results(value.range());
+        before.push(Plan::TeamReturn(value));
+        together(before)
+    }
+
+    /// A text of the leader's with the results of calls in it, and the calls.
+    pub(super) fn with_results(&mut self, range: TextRange) -> (BodyText, Vec<Plan>) {
+        let mut text = self.planner.body_text(range, Context::Thread);
+        let mut before = Vec::new();
+        for call in self.team_calls(range) {
+            let name = self.planner.result_name();
+            before.push(Plan::Result {
+                name: name.clone(),
+                value: self.call_by_all(call.whole, &call),
+            });
+            text.replacements.push((call.whole, Plan::Words(name)));
+        }
+        text.replacements.sort_by_key(|(at, _)| at.start());
+        (text, before)
+    }
+
+    fn call_by_all(&self, range: TextRange, call: &TeamCall) -> BodyText {
+        BodyText {
+            range,
+            replacements: vec![(
+                call.callee,
+                Plan::Words(namer::team_form(self.program().text(call.callee))),
+            )],
+        }
+    }
+
+    /// The calls in a range that are made exactly once and whose arguments have no side effects; the leader makes all others alone.
+    fn team_calls(&self, range: TextRange) -> Vec<TeamCall> {
+        let program = self.program();
+        let root = program.unit.tree.root();
+        let calls: Vec<TeamCall> = self
+            .planner
+            .forks
+            .calls_in(program, range)
+            .filter_map(|callee| {
+                let call = covering(root.smallest_at(callee), callee)
+                    .parent()
+                    .filter(|call| call.kind() == Kind::CallExpression)?;
+                let arguments = call.field(Field::Arguments)?;
+                let is_plain =
+                    is_unconditional(call, range) && !self.has_effects(arguments.range());
+                is_plain.then(|| TeamCall {
+                    whole: call.range(),
+                    callee,
+                })
+            })
+            .collect();
+        let is_nested = |inner: &TeamCall| {
+            calls
+                .iter()
+                .any(|outer| outer.whole != inner.whole && outer.whole.contains_range(inner.whole))
+        };
+        match calls.iter().any(is_nested) {
+            true => Vec::new(),
+            false => calls,
+        }
+    }
+
+    /// Whether evaluating an expression once for each thread is something else than evaluating it once.
+    fn has_effects(&self, range: TextRange) -> bool {
+        let program = self.program();
+        let node = covering(program.unit.tree.root().smallest_at(range), range);
+        node.descendants().any(|inner| {
+            range.contains_range(inner.range())
+                && matches!(
+                    inner.kind(),
+                    Kind::AssignmentExpression
+                        | Kind::UpdateExpression
+                        | Kind::CallExpression
+                        | Kind::LambdaExpression
+                        | Kind::NewExpression
+                )
+        }) || lex::identifiers(program.source(), range).any(|at| {
+            program
+                .macro_at(program.text(at), at)
+                .is_some_and(|definition| definition.parameters.is_some())
+        })
+    }
+}
+
+/// Whether a call is made exactly once when the range is evaluated.
+fn is_unconditional(call: Node<'_>, range: TextRange) -> bool {
+    call.ancestors()
+        .skip(1)
+        .take_while(|node| range.contains_range(node.range()))
+        .all(|node| match node.kind() {
+            Kind::ConditionalExpression | Kind::LambdaExpression => false,
+            Kind::BinaryExpression => node
+                .field(Field::Operator)
+                .is_none_or(|operator| !matches!(operator.text(), "&&" | "||" | "and" | "or")),
+            kind => {
+                kind.is_expression()
+                    || matches!(
+                        kind,
+                        Kind::ArgumentList | Kind::InitializerList | Kind::ExpressionStatement
+                    )
+            }
+        })
+}
+
+impl Planner<'_> {
+    /// A name for the result of a call.
+    fn result_name(&mut self) -> SmolStr {
+        self.results += 1;
+        format_smolstr!("rex_result_{}", self.results)
+    }
+}

@@ -232,6 +232,38 @@ REX_HIDDEN void rex___tgt_target_data_update(const char *file, const char *funct
                                              int32_t count, void **bases, void **begins, int64_t *sizes,
                                              int64_t *types, void **names);
 
+/* ---- Dependences of copies ----------------------------------------------------------------------------- */
+
+/* LLVM's runtime does not know gcc's objects of dependences. With gcc's omp.h an asynchronous copy waits for what it
+ * depends on and is done at once. */
+#if defined(_OPENMP) && defined(_OMP_H) && defined(__GNUC__) && !defined(__clang__)
+__attribute__((unused)) static int rex_target_memcpy_async(void *to, const void *from, size_t bytes, size_t to_offset,
+                                                           size_t from_offset, int to_device, int from_device,
+                                                           int dependences_count, omp_depend_t *dependences) {
+  for (int i = 0; i < dependences_count; i++) {
+    omp_depend_t *dependence = &dependences[i];
+#pragma omp taskwait depend(depobj : *dependence)
+  }
+  return omp_target_memcpy(to, (void *)from, bytes, to_offset, from_offset, to_device, from_device);
+}
+
+__attribute__((unused)) static int
+rex_target_memcpy_rect_async(void *to, const void *from, size_t element_bytes, int dimensions, const size_t *volume,
+                             const size_t *to_offsets, const size_t *from_offsets, const size_t *to_extents,
+                             const size_t *from_extents, int to_device, int from_device, int dependences_count,
+                             omp_depend_t *dependences) {
+  for (int i = 0; i < dependences_count; i++) {
+    omp_depend_t *dependence = &dependences[i];
+#pragma omp taskwait depend(depobj : *dependence)
+  }
+  return omp_target_memcpy_rect(to, (void *)from, element_bytes, dimensions, volume, to_offsets, from_offsets,
+                                to_extents, from_extents, to_device, from_device);
+}
+
+#define omp_target_memcpy_async rex_target_memcpy_async
+#define omp_target_memcpy_rect_async rex_target_memcpy_rect_async
+#endif
+
 #ifdef __cplusplus
 }
 

@@ -5,6 +5,7 @@ use rex_ir::kernel::{Home, Kernel, Parameter, ParameterType, Threading};
 use rex_ir::namer;
 use rex_ir::program::Program;
 use rex_ir::region::CapturedObject;
+use rex_ir::symbol::SymbolId;
 use rex_ir::ty::{TypeId, TypeKind, TypeTable};
 use rex_syntax::TextRange;
 use rex_syntax::omp::directive::Leaf;
@@ -190,12 +191,21 @@ fn directives(program: &Program, kernel: &Kernel) -> Vec<String> {
 
 /// Prologue and plan.
 fn body(program: &Program, kernel: &Kernel) -> Vec<String> {
-    let globals = &program.regions[kernel.region].device_globals;
+    // A parameter is nearer than a pointer of the file.
+    let is_parameter = |symbol: &SymbolId| {
+        let object = CapturedObject::Variable(*symbol);
+        kernel
+            .parameters
+            .iter()
+            .any(|parameter| parameter.object == object)
+    };
+    let mut globals = program.regions[kernel.region].device_globals.clone();
+    globals.retain(|symbol| !is_parameter(symbol));
     let construct = &program.constructs[program.regions[kernel.region].construct];
     let mut words = kernel.words.clone();
-    words.extend(references::unqualified(program, globals, construct.range));
+    words.extend(references::unqualified(program, &globals, construct.range));
     let printer = BodyPrinter::new(program, &words);
-    let mut lines: Vec<String> = references::of_globals(program, globals)
+    let mut lines: Vec<String> = references::of_globals(program, &globals)
         .into_iter()
         .map(|line| format!("{STEP}{line}"))
         .collect();

@@ -52,7 +52,10 @@ impl Host<'_> {
                 capture.object == CapturedObject::Variable(*symbol)
                     && matches!(
                         capture.transport,
-                        Transport::Private | Transport::Literal | Transport::Copy
+                        Transport::Private
+                            | Transport::Literal
+                            | Transport::Copy
+                            | Transport::Pointee
                     )
                     && capture.may_be_written
             });
@@ -93,7 +96,7 @@ impl Host<'_> {
                 {
                     inner.push(format!("{};", types.declare(ty, name)))
                 }
-                Transport::Literal | Transport::Copy
+                Transport::Literal | Transport::Copy | Transport::Pointee
                     if capture.may_be_written && !types.get(ty).is_const =>
                 {
                     let copy = format!("{name}__host");

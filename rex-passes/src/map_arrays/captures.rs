@@ -30,6 +30,11 @@ impl Builder<'_> {
         let literal = MapFlags::TARGET_PARAM | MapFlags::LITERAL;
         match &capture.transport {
             Transport::Private => {}
+            Transport::Literal if self.is_pointer(capture.ty) => {
+                // A copy that means the device's storage, where there is some: a section without length.
+                let flags = MapFlags::TARGET_PARAM | implicit;
+                self.parameter(object, Expr::Int(0), flags, name, capture);
+            }
             Transport::Literal => self.literal(&name, object, literal | implicit, capture),
             Transport::ByCategory => {
                 let functions = ["rex_captured_bytes", "rex_captured_types"];

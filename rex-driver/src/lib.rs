@@ -8,6 +8,7 @@ mod account;
 pub mod audit;
 pub mod build;
 pub mod cc;
+mod cleanup;
 pub mod cli;
 pub mod compile_commands;
 mod compiler;

@@ -1,22 +1,17 @@
-//! The only module that writes files.
+//! The only module that writes files, apart from the copies that programs under test run in.
 //!
 //! A file appears complete or not at all: it is written beside its place and renamed. A file whose
 //! bytes are already right is left alone, so build systems see no change. An input is never
 //! overwritten.
 
-use std::collections::BTreeSet;
 use std::fs::{self, Permissions};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Write;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::iterator::Signals;
-use signal_hook::low_level::emulate_default_handler;
 
 use crate::build::command::folder_of;
+use crate::cleanup::{Guard, Leftover, guarded};
 use crate::error::Error;
 use crate::toolchain::Surroundings;
 
@@ -141,61 +136,31 @@ impl WorkFolder {
 
 /// A folder with a random name that does not outlive the program.
 #[derive(Debug)]
-pub struct TemporaryFolder(tempfile::TempDir);
-
-/// The temporary folders that exist; `None` before the first one, when no signal is watched yet.
-///
-/// A signal concerns the whole process, so this cannot be passed around.
-static TEMPORARY: Mutex<Option<BTreeSet<PathBuf>>> = Mutex::new(None);
+pub struct TemporaryFolder {
+    folder: tempfile::TempDir,
+    _guard: Guard,
+}
 
 impl TemporaryFolder {
     fn create() -> Result<Self, Error> {
         let parent = std::env::temp_dir();
-        let mut folders = temporary_folders();
-        if folders.is_none() {
-            // Without it a folder may be left behind; that is no reason to stop.
-            let _ = remove_folders_on_signals();
-        }
-        let folder = tempfile::Builder::new().prefix("rex-").tempdir_in(&parent);
-        let folder = folder.map_err(Error::io("create a folder in", &parent))?;
-        folders
-            .get_or_insert_default()
-            .insert(folder.path().to_owned());
-        Ok(Self(folder))
+        let make = || {
+            let folder = tempfile::Builder::new()
+                .prefix("rex-")
+                .tempdir_in(&parent)?;
+            let leftover = Leftover::Folder(folder.path().to_owned());
+            Ok((folder, leftover))
+        };
+        let (folder, guard) = guarded(make).map_err(Error::io("create a folder in", &parent))?;
+        Ok(Self {
+            folder,
+            _guard: guard,
+        })
     }
 
     fn path(&self) -> &Path {
-        self.0.path()
+        self.folder.path()
     }
-}
-
-impl Drop for TemporaryFolder {
-    fn drop(&mut self) {
-        temporary_folders()
-            .get_or_insert_default()
-            .remove(self.0.path());
-    }
-}
-
-fn temporary_folders() -> MutexGuard<'static, Option<BTreeSet<PathBuf>>> {
-    TEMPORARY.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Starts a thread that removes the folders when a signal asks the program to end, and lets it end.
-fn remove_folders_on_signals() -> std::io::Result<()> {
-    let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM])?;
-    let watch = move || {
-        for signal in signals.forever() {
-            for folder in temporary_folders().iter().flatten() {
-                let _ = fs::remove_dir_all(folder);
-            }
-            let _ = emulate_default_handler(signal);
-        }
-    };
-    std::thread::Builder::new()
-        .name("signals".to_owned())
-        .spawn(watch)
-        .map(drop)
 }
 
 /// Results that depend on nothing of the user's, kept between runs: a folder of files, each with its key.

@@ -395,3 +395,100 @@ fn a_signal_leaves_no_temporary_files() {
     assert_eq!(fs::read_dir(temporary.path()).unwrap().count(), 0);
     drop(stdin);
 }
+
+#[test]
+fn verify_takes_a_list_and_changes_no_file() {
+    if !host_compiler_exists() || !offload_runtime_exists() {
+        return;
+    }
+    let folder = Folder::with(&[]);
+    let write = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    };
+    let program = "
+#include <stdio.h>
+int main(int argc, char **argv) {
+  int x = 0, y = 0;
+  FILE *data = fopen(\"../data/x\", \"r\");
+  if (!data || fscanf(data, \"%d\", &x) + scanf(\"%d\", &y) != 2) return 9;
+#pragma omp target map(tofrom: x)
+  x += 1;
+  fputs(\"new\", fopen(\"kept\", \"w\"));
+  printf(\"%s %d %d %d\\n\", argv[0], argc, x, y);
+}
+";
+    let clock = "
+#include <stdio.h>
+#include <time.h>
+int main(void) {
+  struct timespec now;
+#pragma omp target
+  ;
+  clock_gettime(CLOCK_REALTIME, &now);
+  printf(\"%ld\\n\", now.tv_nsec);
+}
+";
+    write("data/x", "41");
+    write("app/main.c", program);
+    write("app/kept", "old");
+    write("app/clock.c", clock);
+    write(
+        "app/wrong.c",
+        "int main(void) {\n#pragma omp target map(nothing)\n  ;\n}\n",
+    );
+    write(
+        "app/Makefile",
+        "prog: main.c\n\t$(CC) -fopenmp main.c -o prog\n",
+    );
+    let list = "
+[[program]]
+name = 'sources'
+folder = 'app'
+sources = ['main.c']
+args = ['one']
+stdin = '../data/x'
+[[program]]
+name = 'make'
+folder = 'app'
+build = 'make CC=$CC'
+run = './prog'
+args = ['one']
+stdin = '../data/x'
+[[program]]
+name = 'clock'
+folder = 'app'
+sources = ['clock.c']
+[[program]]
+name = 'wrong'
+folder = 'app'
+sources = ['wrong.c']
+";
+    write("rex-verify.toml", list);
+    let temporary = tempfile::tempdir().unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_rex-driver"))
+        .args(["verify", ".", "--device", "host", "--format", "json"])
+        .current_dir(folder.path())
+        .env("TMPDIR", temporary.path())
+        .env("REX_CACHE", concat!(env!("CARGO_TARGET_TMPDIR"), "/cache"))
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    check_exit(&output, 1, "");
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let verdicts: Vec<&str> = report["programs"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|line| line["verdict"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        verdicts,
+        ["same", "same", "unsteady", "refused"],
+        "{report}"
+    );
+    assert_eq!(fs::read(folder.path().join("app/kept")).unwrap(), b"old");
+    assert_eq!(fs::read_dir(folder.path().join("app")).unwrap().count(), 5);
+    assert_eq!(fs::read_dir(temporary.path()).unwrap().count(), 0);
+}

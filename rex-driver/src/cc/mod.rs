@@ -304,9 +304,9 @@ impl Cx {
         let cuda = self.option("cuda").map(PathBuf::from);
         let compiler = find_device_compiler(&self.surroundings, cuda.as_ref(), Some(runtime.abi))?;
         let arch = self
-            .invocation
-            .arch
-            .clone()
+            .option("arch")
+            .map(|arch| arch.to_string_lossy().into_owned())
+            .or_else(|| self.invocation.arch.clone())
             .or_else(|| gpu_architecture(&self.surroundings));
         let arch = arch.unwrap_or_else(|| crate::build::DEFAULT_ARCH.to_owned());
         Ok(DeviceTarget::Nvptx { arch, compiler })

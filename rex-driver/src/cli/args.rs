@@ -258,7 +258,7 @@ impl ToolArgs {
 /// Options of `verify`.
 #[derive(Debug, Args)]
 pub struct VerifyArgs {
-    /// Files that are programs, and folders that hold some.
+    /// Files that are programs, folders that hold some, and lists of programs (rex-verify.toml).
     #[arg(required = true, value_name = "PATH")]
     pub paths: Vec<PathBuf>,
     /// What runs the device code; `auto` is nvptx where an NVIDIA driver is, else host.
@@ -276,6 +276,9 @@ pub struct VerifyArgs {
     /// An argument for the programs; may be repeated.
     #[arg(long = "arg", value_name = "ARG", allow_hyphen_values = true)]
     pub args: Vec<OsString>,
+    /// The file that the programs read as standard input [default: an empty one].
+    #[arg(long, value_name = "FILE")]
+    pub stdin: Option<PathBuf>,
     /// The seconds after which a program is stopped.
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     pub time_limit: u64,

@@ -12,7 +12,7 @@ use super::args::{VerifyArgs, VerifyFormat};
 use super::{Context, Stop, answer, code, say_text};
 use crate::json;
 use crate::verify::compare::Difference;
-use crate::verify::programs::ProgramFiles;
+use crate::verify::programs::Program;
 use crate::verify::{Outcome, Run, Verdict, VerifyOptions, programs, verify_all};
 
 #[derive(Serialize)]
@@ -50,6 +50,7 @@ pub(super) fn run(cx: &mut Context, args: VerifyArgs) -> Result<u8, Stop> {
         runtime: args.tools.offload_request(),
         cuda: args.tools.cuda,
         arguments: args.args,
+        stdin: args.stdin,
         time_limit: Duration::from_secs(args.time_limit),
         tolerance: args.tolerance,
         compare: args.compare,
@@ -112,6 +113,7 @@ fn line(outcome: &Outcome) -> Line<'_> {
             line.message = Some(message);
             "unusable"
         }
+        Verdict::Unsteady => "unsteady",
         Verdict::TimeOut => "time out",
         Verdict::Failed(message) => {
             line.message = Some(message);
@@ -140,7 +142,7 @@ struct Progress {
 }
 
 impl Progress {
-    fn new(programs: &[ProgramFiles], format: VerifyFormat) -> Progress {
+    fn new(programs: &[Program], format: VerifyFormat) -> Progress {
         let widths = programs
             .iter()
             .map(|program| program.name.display().to_string().chars().count());

@@ -2,27 +2,26 @@
 
 pub mod compare;
 mod execute;
+pub mod list;
 pub mod programs;
+mod scratch;
+mod trial;
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use rayon::prelude::*;
-use rex_syntax::diag::Severity;
+use rex_syntax::diag::{Code, Severity};
 
-use crate::build::ImagePlacement;
-use crate::build::command::folder_of;
 use crate::error::Error;
-use crate::program::{
-    DeviceChoice, Planned, ProgramOptions, WorkPlace, plan_program, plan_program_as_is,
-};
+use crate::program::DeviceChoice;
 use crate::session::{Lowered, Session};
 use crate::toolchain::OffloadRequest;
-use crate::write::WorkFolder;
 use compare::{Difference, first_difference};
-use execute::{Execution, ExecutionOptions, execute};
-use programs::ProgramFiles;
+use execute::{End, Execution};
+use programs::{Program, Settings};
+use trial::{Side, Trials};
 
 /// How programs are built, run and compared.
 #[derive(Clone, Debug)]
@@ -37,6 +36,8 @@ pub struct VerifyOptions {
     pub cuda: Option<PathBuf>,
     /// The programs' arguments.
     pub arguments: Vec<OsString>,
+    /// The file that the programs read as standard input; `None` is an empty one.
+    pub stdin: Option<PathBuf>,
     /// When a program is stopped.
     pub time_limit: Duration,
     /// How much floating-point numbers may differ, relative to their size.
@@ -45,8 +46,24 @@ pub struct VerifyOptions {
     pub compare: Compare,
 }
 
+impl VerifyOptions {
+    /// The options for one program: what a list says about it comes first.
+    fn with_settings(&self, settings: &Settings) -> VerifyOptions {
+        let own = settings.clone();
+        VerifyOptions {
+            arguments: own.args.unwrap_or_else(|| self.arguments.clone()),
+            stdin: own.stdin.or_else(|| self.stdin.clone()),
+            time_limit: own.time_limit.unwrap_or(self.time_limit),
+            tolerance: own.tolerance.unwrap_or(self.tolerance),
+            compare: own.compare.unwrap_or(self.compare),
+            ..self.clone()
+        }
+    }
+}
+
 /// What is compared of two runs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Compare {
     /// The exit code and the standard output.
     #[default]
@@ -64,6 +81,8 @@ pub enum Verdict {
     NothingToOffload,
     /// The builds end differently or say different things.
     Different(Difference),
+    /// They differ, but so do two runs of the plain program: nothing can be said.
+    Unsteady,
     /// rex reports errors with these codes; the first one's text.
     Refused {
         /// The codes, each once.
@@ -105,9 +124,13 @@ pub struct Run {
 
 impl Run {
     fn of(execution: &Execution) -> Run {
-        let ended = execution.status.map(|status| status.to_string());
+        let status = match execution.end {
+            End::Exited(status) => status.to_string(),
+            End::OutOfTime => "out of time".to_owned(),
+            End::OutOfSpace => "stopped: it says too much".to_owned(),
+        };
         Run {
-            status: ended.unwrap_or_else(|| "out of time".to_owned()),
+            status,
             time: execution.time,
         }
     }
@@ -118,11 +141,11 @@ impl Run {
 /// The result keeps their order.
 pub fn verify_all(
     session: &Session,
-    programs: &[ProgramFiles],
+    programs: &[Program],
     options: &VerifyOptions,
     done: &(dyn Fn(usize, &Outcome) + Sync),
 ) -> Vec<Outcome> {
-    let verify = |(program_idx, program): (usize, &ProgramFiles)| {
+    let verify = |(program_idx, program): (usize, &Program)| {
         let mut outcome = Outcome {
             name: program.name.clone(),
             verdict: Verdict::Same,
@@ -141,63 +164,53 @@ pub fn verify_all(
 
 fn verify(
     session: &Session,
-    program: &ProgramFiles,
+    program: &Program,
     options: &VerifyOptions,
     outcome: &mut Outcome,
 ) -> Result<Verdict, Error> {
-    let work = WorkFolder::create(None)?;
-    let (plain, lowered) = (work.path().join("plain"), work.path().join("lowered"));
-    let planned = plan_program(
-        session,
-        &program.sources,
-        &program_options(options, &lowered),
-    )?;
-    let build = match planned {
-        Planned::Program(build) => build,
-        Planned::Refused(lowered) => return Ok(refused(&lowered)),
+    let options = &options.with_settings(&program.settings);
+    let trials = match Trials::prepare(session, program, options)? {
+        Ok(trials) => trials,
+        Err(verdict) => return Ok(verdict),
     };
-    if !build.lowered.iter().any(Lowered::is_changed) {
-        return Ok(Verdict::NothingToOffload);
-    }
-    if let Some(message) = build_failure(|messages| build.carry_out(messages))? {
-        return Ok(Verdict::BuildError(message));
-    }
-    let folder = match program.name.is_dir() {
-        true => program.name.as_path(),
-        false => folder_of(&program.name),
+    let expected = match trials.run(Side::Plain)? {
+        Ok(expected) => expected,
+        Err(messages) => return Ok(Verdict::Unusable(first_error(&messages))),
     };
-    let run = |program: &Path, variables: &[(&str, &str)]| {
-        let owned = |&(name, value): &(&str, &str)| (name.to_owned(), value.to_owned());
-        let execution = ExecutionOptions {
-            arguments: options.arguments.clone(),
-            time_limit: options.time_limit,
-            variables: variables.iter().map(owned).collect(),
-        };
-        execute(program, folder, &execution)
-    };
-    let found = run(&lowered, &[("OMP_TARGET_OFFLOAD", "MANDATORY")])?;
-    outcome.lowered = Some(Run::of(&found));
-    let as_is = plan_program_as_is(session, &program.sources, &program_options(options, &plain))?;
-    if let Some(message) = build_failure(|messages| as_is.carry_out(messages))? {
-        return Ok(Verdict::Unusable(message));
-    }
-    let expected = run(&plain, &[])?;
     outcome.plain = Some(Run::of(&expected));
-    Ok(compared(&expected, &found, options))
+    match expected.end {
+        End::Exited(_) => {}
+        End::OutOfTime => {
+            return Ok(Verdict::Unusable(
+                "it runs out of time without rex".to_owned(),
+            ));
+        }
+        End::OutOfSpace => return Ok(Verdict::Unusable("it says too much".to_owned())),
+    }
+    let found = match trials.run(Side::Lowered)? {
+        Ok(found) => found,
+        Err(messages) => return Ok(build_verdict(&messages)),
+    };
+    outcome.lowered = Some(Run::of(&found));
+    let verdict = compared(&expected, &found, options);
+    if let Verdict::Different(_) = verdict
+        && let Ok(again) = trials.run(Side::Plain)?
+        && compared(&expected, &again, options) != Verdict::Same
+    {
+        return Ok(Verdict::Unsteady);
+    }
+    Ok(verdict)
 }
 
 fn compared(expected: &Execution, found: &Execution, options: &VerifyOptions) -> Verdict {
-    if expected.status.is_none() {
-        return Verdict::Unusable("it runs out of time without rex".to_owned());
-    }
-    if found.status.is_none() {
+    if found.end == End::OutOfTime {
         return Verdict::TimeOut;
     }
     let in_output = match options.compare {
         Compare::Output => first_difference(&expected.output, &found.output, options.tolerance),
         Compare::ExitCode => None,
     };
-    if expected.status == found.status {
+    if expected.end == found.end {
         return in_output.map_or(Verdict::Same, Verdict::Different);
     }
     let last_words = found.errors.lines().next_back().unwrap_or_default();
@@ -208,24 +221,30 @@ fn compared(expected: &Execution, found: &Execution, options: &VerifyOptions) ->
     })
 }
 
-/// Carries a build out; the first error line if a tool fails.
-fn build_failure(
-    carry_out: impl FnOnce(&mut Vec<u8>) -> Result<(), Error>,
-) -> Result<Option<String>, Error> {
-    let mut messages = Vec::new();
-    match carry_out(&mut messages) {
-        Ok(()) => Ok(None),
-        Err(error @ Error::Command { .. }) => {
-            let text = String::from_utf8_lossy(&messages);
-            let is_error = |line: &&str| line.contains("error") || line.contains("undefined");
-            let line = text
-                .lines()
-                .find(is_error)
-                .map_or_else(|| error.to_string(), str::to_owned);
-            Ok(Some(line))
-        }
-        Err(error) => Err(error),
+/// What a failed build of the lowered program means: rex says so, or a tool behind it.
+fn build_verdict(messages: &str) -> Verdict {
+    let is_code = |code: &&'static str| messages.contains(&format!("error[{code}]"));
+    let codes: Vec<&'static str> = Code::ALL
+        .iter()
+        .map(|code| code.number())
+        .filter(is_code)
+        .collect();
+    let line = first_error(messages);
+    match codes.is_empty() {
+        true => Verdict::BuildError(line),
+        false => Verdict::Refused {
+            codes,
+            message: line,
+        },
     }
+}
+
+/// The first line of the tools' messages that tells of an error.
+fn first_error(messages: &str) -> String {
+    let is_error = |line: &&str| line.contains("error") || line.contains("undefined");
+    let line = messages.lines().find(is_error);
+    let line = line.or_else(|| messages.lines().next_back());
+    line.unwrap_or_default().to_owned()
 }
 
 fn refused(lowered: &[Lowered]) -> Verdict {
@@ -242,16 +261,4 @@ fn refused(lowered: &[Lowered]) -> Verdict {
         .map(|error| error.headline.clone())
         .unwrap_or_default();
     Verdict::Refused { codes, message }
-}
-
-fn program_options(options: &VerifyOptions, output: &Path) -> ProgramOptions {
-    ProgramOptions {
-        output: output.to_owned(),
-        device: options.device,
-        arch: options.arch.clone(),
-        runtime: options.runtime.clone(),
-        cuda: options.cuda.clone(),
-        placement: ImagePlacement::Embedded,
-        work: WorkPlace::Temporary,
-    }
 }

@@ -1,61 +1,121 @@
 //! Which programs a set of files and folders holds.
 
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rex_syntax::lex::{Token, TokenKind, significant_tokens};
 use rex_syntax::source::{Language, SourceFile};
 use rex_syntax::{TextRange, TextSize};
 
+use super::{Compare, list};
+use crate::build::command::folder_of;
 use crate::error::Error;
+use crate::flags::Flag;
 
-/// The sources of one program.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ProgramFiles {
+/// One program.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Program {
     /// The folder or file that stands for it.
     pub name: PathBuf,
+    /// The folder that it runs in.
+    pub folder: PathBuf,
     /// Its sources.
     pub sources: Vec<PathBuf>,
+    /// What a list says about it.
+    pub settings: Settings,
+}
+
+/// What a list says about a program; the command line says the rest.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Settings {
+    /// Compiler flags behind the user's.
+    pub flags: Vec<Flag>,
+    /// Its arguments.
+    pub args: Option<Vec<OsString>>,
+    /// The file it reads as standard input.
+    pub stdin: Option<PathBuf>,
+    /// When it is stopped.
+    pub time_limit: Option<Duration>,
+    /// How much floating-point numbers may differ.
+    pub tolerance: Option<f64>,
+    /// What is compared.
+    pub compare: Option<Compare>,
+    /// How it is built, if not from its sources.
+    pub build: Option<OwnBuild>,
+}
+
+/// A program with a build of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnBuild {
+    /// The command for a shell; `CC` and `CXX` name the compilers.
+    pub command: String,
+    /// What it makes, as seen from the program's folder.
+    pub program: PathBuf,
 }
 
 /// Finds the programs in `paths`, in a stable order.
 ///
-/// A file is a program. A folder whose sources define `main` once is one program of all its sources; if
+/// A file is a program, or a list of programs if its name ends in `.toml`; a folder with a list holds what that says.
+/// A folder whose sources define `main` once is one program of all its sources; if
 /// several define `main`, each of them is a program of its own. Otherwise its subfolders are looked at.
 ///
 /// # Errors
 /// [`Error::Io`] if a path cannot be read.
-pub fn find(paths: &[PathBuf]) -> Result<Vec<ProgramFiles>, Error> {
+pub fn find(paths: &[PathBuf]) -> Result<Vec<Program>, Error> {
     let mut programs = Vec::new();
     let mut open: Vec<PathBuf> = paths.iter().rev().cloned().collect();
     while let Some(path) = open.pop() {
         let meta = fs::metadata(&path).map_err(Error::io("read", &path))?;
-        if meta.is_file() {
-            programs.push(ProgramFiles {
-                name: path.clone(),
-                sources: vec![path],
-            });
+        let own_list = path.join(list::FILE_NAME);
+        if meta.is_file()
+            && path
+                .extension()
+                .is_some_and(|extension| extension == "toml")
+        {
+            programs.extend(list::read(&path)?);
+            continue;
+        } else if meta.is_file() {
+            programs.push(Program::of_file(&path));
+            continue;
+        } else if own_list.is_file() {
+            programs.extend(list::read(&own_list)?);
             continue;
         }
         let (sources, folders) = entries(&path)?;
         let mains: Vec<&PathBuf> = sources.iter().filter(|source| has_main(source)).collect();
         match mains.as_slice() {
             [] => open.extend(folders.into_iter().rev()),
-            [_] => programs.push(ProgramFiles {
-                name: path,
+            [_] => programs.push(Program {
+                name: path.clone(),
+                folder: path,
                 sources,
+                settings: Settings::default(),
             }),
             mains => {
-                let single = |main: &&PathBuf| ProgramFiles {
-                    name: (*main).clone(),
-                    sources: vec![(*main).clone()],
-                };
-                programs.extend(mains.iter().map(single));
+                programs.extend(mains.iter().map(|main| Program::of_file(main)));
                 open.extend(folders.into_iter().rev());
             }
         }
     }
     Ok(programs)
+}
+
+impl Program {
+    fn of_file(path: &Path) -> Program {
+        Program {
+            name: path.to_owned(),
+            folder: folder_of(path).to_owned(),
+            sources: vec![path.to_owned()],
+            settings: Settings::default(),
+        }
+    }
+}
+
+/// The sources in a folder, sorted by name.
+pub(super) fn sources_of(folder: &Path) -> Result<Vec<PathBuf>, Error> {
+    Ok(entries(folder)?.0)
 }
 
 /// The sources and the subfolders of a folder, sorted by name; hidden ones are left out.

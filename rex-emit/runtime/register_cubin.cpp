@@ -983,8 +983,12 @@ void rex___tgt_target_data_begin(const char *file, const char *function, int lin
                                  void **names) {
   Location where(file, function, line);
   const int64_t number = runtime_device(where, device);
-  if (data_call("data begin", where, count, begins, sizes, types, names))
-    llvm_data_begin(where.ident(), number, count, bases, begins, sizes, types, names, nullptr);
+  if (!data_call("data begin", where, count, begins, sizes, types, names)) return;
+  llvm_data_begin(where.ident(), number, count, bases, begins, sizes, types, names, nullptr);
+  // What is not on the device keeps its address (OpenMP 5.1); LLVM before 22 returns null.
+  constexpr int64_t kReturned = 0x40;
+  for (int32_t i = 0; i < count; ++i)
+    if ((types[i] & kReturned) && !bases[i]) bases[i] = begins[i];
 }
 
 void rex___tgt_target_data_end(const char *file, const char *function, int line, int64_t device,

@@ -135,6 +135,19 @@ pub enum MapKind {
     UseDeviceAddr,
 }
 
+impl MapKind {
+    /// Whether the clause says what an address is, and moves nothing.
+    pub fn is_about_addresses(self) -> bool {
+        matches!(
+            self,
+            MapKind::IsDevicePtr
+                | MapKind::HasDeviceAddr
+                | MapKind::UseDevicePtr
+                | MapKind::UseDeviceAddr
+        )
+    }
+}
+
 bitflags! {
     /// Modifiers of a map item.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]

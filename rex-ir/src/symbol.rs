@@ -30,11 +30,16 @@ pub struct Symbol {
     pub declaration: Option<TextRange>,
     /// The namespaces or classes around a variable that outlives its function: `config::`, `A::B::`.
     pub qualifier: SmolStr,
+    /// What the host calls it where its name says too little: `this->v`, `Box<int>::count`.
+    pub spelled: Option<SmolStr>,
 }
 
 impl Symbol {
     /// The name by which it can be reached from everywhere.
     pub fn qualified_name(&self) -> SmolStr {
+        if let Some(spelled) = &self.spelled {
+            return spelled.clone();
+        }
         let unnamed = format_smolstr!("{}::", namer::UNNAMED_NAMESPACE);
         format_smolstr!("{}{}", self.qualifier.replace(&*unnamed, ""), self.name)
     }

@@ -187,8 +187,13 @@ impl Host<'_> {
                 )
             })
             .filter_map(|capture| match capture.object {
-                CapturedObject::Variable(symbol) => Some(self.program.name(symbol).to_string()),
-                CapturedObject::This => None,
+                // What takes more than a name to say is no variable that a task could copy.
+                CapturedObject::Variable(symbol)
+                    if self.program.symbols[symbol].spelled.is_none() =>
+                {
+                    Some(self.program.name(symbol).to_string())
+                }
+                CapturedObject::Variable(_) | CapturedObject::This => None,
             })
             .collect()
     }

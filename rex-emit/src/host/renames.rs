@@ -27,9 +27,23 @@ impl Host<'_> {
                     types.get(ty).kind,
                     TypeKind::Pointer(_) | TypeKind::Array { .. }
                 );
-                if matches!(item.kind, MapKind::UseDevicePtr | MapKind::UseDeviceAddr) && is_object
-                {
-                    let name = self.program.name(symbol).to_string();
+                if !matches!(item.kind, MapKind::UseDevicePtr | MapKind::UseDeviceAddr) {
+                    continue;
+                }
+                let name = self.program.name(symbol).to_string();
+                if let Some(spelled) = &self.program.symbols[symbol].spelled {
+                    let variable = if is_object {
+                        format!("(*{name}__device)")
+                    } else {
+                        name.clone()
+                    };
+                    renames.push(Rename {
+                        inside: statement,
+                        name: spelled.to_string(),
+                        becomes: variable,
+                    });
+                }
+                if is_object {
                     renames.push(Rename {
                         inside: statement,
                         becomes: format!("(*{name}__device)"),

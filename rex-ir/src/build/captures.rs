@@ -32,6 +32,8 @@ struct Uses {
     qualified_uses: Vec<(TextRange, SymbolId)>,
     member_uses: Vec<TextRange>,
     this_uses: Vec<TextRange>,
+    /// Members of the own object that clauses turn into variables.
+    member_variables: Vec<SymbolId>,
     calls: Vec<Call>,
     globals: IndexSet<SymbolId>,
 }
@@ -189,6 +191,12 @@ impl<'u> Builder<'u> {
 
         let mut uses = Uses::default();
         for item in &maps {
+            if let CapturedObject::Variable(symbol) = item.root
+                && self.symbols[symbol].kind == SymbolKind::Local
+                && self.symbols[symbol].spelled.is_some()
+            {
+                uses.member_variables.push(symbol);
+            }
             uses.add(
                 item.root,
                 Use {
@@ -491,6 +499,11 @@ impl<'u> Builder<'u> {
                             .push(Call::of_function(name.text(), name.range()));
                     }
                 }
+                Kind::This
+                    if member_of_this(self.source, node.range()).is_some_and(|member| {
+                        let whole = node.range().cover(member);
+                        self.use_member_variable(member, whole, uses)
+                    }) => {}
                 Kind::This => {
                     uses.this_uses.push(node.range());
                     uses.add(
@@ -585,8 +598,8 @@ impl<'u> Builder<'u> {
         }
     }
 
-    /// The variable that a qualified name means: a static data member, or a variable of a namespace.
-    pub(super) fn resolve_qualified(&self, text: &str, at: TextRange) -> Option<SymbolId> {
+    /// The declaration behind a qualified name.
+    pub(super) fn find_qualified(&self, text: &str, at: TextRange) -> Option<SymbolId> {
         let plain = super::scopes::without_arguments(text);
         let (qualifier, name) = plain.rsplit_once("::")?;
         let class = self
@@ -639,6 +652,26 @@ impl<'u> Builder<'u> {
                     .record(base)
                     .is_some_and(|base| self.has_object_method(base, name, at, depth + 1))
             })
+    }
+
+    /// A member that is a variable in this region; `at` is its name, `whole` what stands for it.
+    fn use_member_variable(&self, at: TextRange, whole: TextRange, uses: &mut Uses) -> bool {
+        let name = self.text(at);
+        let known = uses.member_variables.iter().copied();
+        let Some(symbol) = known
+            .into_iter()
+            .find(|symbol| self.symbols[*symbol].name == name)
+        else {
+            return false;
+        };
+        uses.qualified_uses.push((whole, symbol));
+        let seen = Use {
+            at: whole,
+            written: true,
+            explicit: true,
+        };
+        uses.add(CapturedObject::Variable(symbol), seen);
+        true
     }
 
     fn use_tag(
@@ -724,6 +757,7 @@ impl<'u> Builder<'u> {
             SymbolKind::Global if self.global_storage(symbol).is_some() => {
                 self.use_global(symbol, uses)
             }
+            SymbolKind::Field if self.use_member_variable(name.at, name.at, uses) => {}
             SymbolKind::Field => {
                 if depth == 0 {
                     uses.member_uses.push(name.at);
@@ -1001,8 +1035,13 @@ impl<'u> Builder<'u> {
                 Transport::DevicePointer
             });
         }
-        if mine.iter().any(|item| item.kind == MapKind::HasDeviceAddr) {
-            return Some(Transport::DeviceAddress);
+        if let Some(item) = mine.iter().find(|item| item.kind == MapKind::HasDeviceAddr) {
+            // What a section of a pointer has an address of is the pointer's target.
+            let through = item.steps.first().is_some_and(|step| step.follows_pointer);
+            return Some(match through {
+                true => Transport::DevicePointer,
+                false => Transport::DeviceAddress,
+            });
         }
         if object == CapturedObject::This {
             return Some(Transport::Pointee);

@@ -34,6 +34,7 @@ impl Builder<'_> {
             initializer: None,
             declaration: None,
             qualifier: SmolStr::default(),
+            spelled: None,
         });
         let is_scalar = self.types.category(found.ty) == Category::Scalar;
         if is_scalar && self.types.get(found.ty).is_const && found.has_initializer {

@@ -59,6 +59,7 @@ impl Builder<'_> {
             initializer: None,
             declaration: None,
             qualifier: SmolStr::default(),
+            spelled: None,
         });
         self.scopes.declare(inner, variable, symbol);
         let items = self.read_map_clauses(&directive.clauses);

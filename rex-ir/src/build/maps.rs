@@ -96,7 +96,13 @@ impl<'u> Builder<'u> {
                     None
                 }
             };
-            if let Some((root, root_ty, steps)) = read {
+            if let Some((mut root, mut root_ty, mut steps)) = read {
+                if kind.is_about_addresses()
+                    && root == CapturedObject::This
+                    && let Some(member) = self.member_as_variable(&mut steps)
+                {
+                    (root, root_ty) = member;
+                }
                 items.push(MapItem {
                     at: item.range,
                     kind,

@@ -17,6 +17,7 @@ mod mappers;
 mod maps;
 mod requires;
 mod scopes;
+mod spelled;
 mod types;
 
 pub use implicit::defaultmap_behavior;
@@ -111,6 +112,8 @@ struct Builder<'u> {
     class_scopes: FxHashMap<RecordId, ScopeId>,
     /// Static data members by class and name.
     static_fields: FxHashMap<(RecordId, SmolStr), SymbolId>,
+    /// Symbols for what one name does not say: members of the own object as variables, static members of instantiations.
+    spelled_symbols: FxHashMap<SmolStr, SymbolId>,
     /// Those of them that are constants of their class.
     constant_fields: FxHashSet<SymbolId>,
     /// Greater than zero while nodes of a header's declaration are read: their ranges are not the unit's.
@@ -168,6 +171,7 @@ impl<'u> Builder<'u> {
             records_by_range: FxHashMap::default(),
             class_scopes: FxHashMap::default(),
             static_fields: FxHashMap::default(),
+            spelled_symbols: FxHashMap::default(),
             constant_fields: FxHashSet::default(),
             fragment_depth: 0,
         }

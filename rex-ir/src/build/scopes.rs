@@ -365,6 +365,7 @@ impl<'u> Builder<'u> {
                 initializer: None,
                 declaration: None,
                 qualifier: qualifier.clone(),
+                spelled: None,
             });
             if field.is_constant {
                 self.constant_fields.insert(symbol);
@@ -700,6 +701,7 @@ impl<'u> Builder<'u> {
             initializer: None,
             declaration: Some(declaration),
             qualifier: SmolStr::default(),
+            spelled: None,
         });
         self.scopes
             .declare(scope, format_smolstr!("{keyword} {}", name.text()), symbol);
@@ -737,6 +739,7 @@ impl<'u> Builder<'u> {
             initializer,
             declaration,
             qualifier: SmolStr::default(),
+            spelled: None,
         });
         self.scopes.declare(scope, unqualified, symbol);
         symbol

@@ -1,0 +1,103 @@
+//! Variables that the host spells with more than a name: a member of the own object that a clause turns into a variable, a static member of an instantiation.
+
+use rex_syntax::TextRange;
+use smol_str::{SmolStr, format_smolstr};
+
+use super::Builder;
+use super::types::squeeze;
+use crate::map::{PathStep, StepKind};
+use crate::namer;
+use crate::region::CapturedObject;
+use crate::symbol::{Symbol, SymbolId, SymbolKind};
+use crate::ty::{Extent, Meaning, TypeId, TypeKind};
+
+impl Builder<'_> {
+    /// The variable that a qualified name means: a static data member, or a variable of a namespace.
+    pub(super) fn resolve_qualified(&mut self, text: &str, at: TextRange) -> Option<SymbolId> {
+        let found = self.find_qualified(text, at)?;
+        let is_instance = self.symbols[found].kind == SymbolKind::StaticField && text.contains('<');
+        if !is_instance {
+            return Some(found);
+        }
+        let spelled = squeeze(text);
+        if let Some(known) = self.spelled_symbols.get(&spelled) {
+            return Some(*known);
+        }
+        let ty = self.instance_type(self.symbols[found].ty, &spelled);
+        let name = namer::identifier(&spelled).into();
+        let key = spelled.clone();
+        Some(self.spelled_symbol(key, spelled, name, SymbolKind::StaticField, ty))
+    }
+
+    /// The type of a static member of an instantiation, which the compiler knows. Only the array around it is read from the template.
+    fn instance_type(&mut self, declared: TypeId, spelled: &str) -> TypeId {
+        let mut extents = Vec::new();
+        let mut element = declared;
+        while let TypeKind::Array {
+            element: inner,
+            extent: Extent::Constant(extent),
+        } = &self.types.get(element).kind
+            && extent.trim().parse::<u64>().is_ok()
+        {
+            extents.push(extent.clone());
+            element = *inner;
+        }
+        let spelling = match extents.is_empty() {
+            true => format_smolstr!("decltype({spelled})"),
+            false => format_smolstr!("std::remove_all_extents<decltype({spelled})>::type"),
+        };
+        let mut ty = self.types.named(spelling, Meaning::Unknown);
+        for extent in extents.into_iter().rev() {
+            ty = self.types.plain(TypeKind::Array {
+                element: ty,
+                extent: Extent::Constant(extent),
+            });
+        }
+        ty
+    }
+
+    /// A member of the own object as a variable: what `is_device_ptr(v)` and `use_device_ptr(v)` make of it.
+    pub(super) fn member_as_variable(
+        &mut self,
+        steps: &mut Vec<PathStep>,
+    ) -> Option<(CapturedObject, TypeId)> {
+        let [first, second, ..] = steps.as_slice() else {
+            return None;
+        };
+        let (StepKind::Deref, StepKind::Member(name)) = (&first.kind, &second.kind) else {
+            return None;
+        };
+        let (name, ty) = (name.clone(), second.ty);
+        let spelled = format_smolstr!("this->{name}");
+        steps.drain(..2);
+        // Members of different classes may have one name and type: the words for them are the same too.
+        let key = format_smolstr!("{} {spelled}", self.types.spell(ty));
+        let symbol = match self.spelled_symbols.get(&key) {
+            Some(known) => *known,
+            None => self.spelled_symbol(key, spelled, name, SymbolKind::Local, ty),
+        };
+        Some((CapturedObject::Variable(symbol), ty))
+    }
+
+    fn spelled_symbol(
+        &mut self,
+        key: SmolStr,
+        spelled: SmolStr,
+        name: SmolStr,
+        kind: SymbolKind,
+        ty: TypeId,
+    ) -> SymbolId {
+        let symbol = self.symbols.alloc(Symbol {
+            name,
+            kind,
+            ty,
+            declared_at: None,
+            initializer: None,
+            declaration: None,
+            qualifier: SmolStr::default(),
+            spelled: Some(spelled),
+        });
+        self.spelled_symbols.insert(key, symbol);
+        symbol
+    }
+}

@@ -4,10 +4,17 @@
 #include <omp.h>
 static double now(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec * 1e6 + t.tv_nsec * 1e-3; }
 #define REPS 200
-#define TIME(name, body) do { for (int w_ = 0; w_ < 5; w_++) { body; } double t_ = now(); for (int r_ = 0; r_ < REPS; r_++) { body; } printf("%-28s %10.2f us\n", name, (now() - t_) / REPS); } while (0)
+#define TIME(name, body) do { for (int w_ = 0; w_ < 5; w_++) { body; } double t_ = now(); for (int r_ = 0; r_ < REPS; r_++) { body; } settle(y); printf("%-28s %10.2f us\n", name, (now() - t_) / REPS); } while (0)
+/* Launches may be queued: waits for them. */
+static void settle(float *y) {
+#pragma omp target update from(y[0:1])
+}
 static void tiny(float *a, int n) {
 #pragma omp target teams distribute parallel for
   for (int i = 0; i < n; i++) a[i] += 1.0f;
+}
+static void update(float *x) {
+#pragma omp target update to(x[0:1024])
 }
 static void axpy(float *y, const float *x, float s, int n) {
 #pragma omp target teams distribute parallel for
@@ -62,6 +69,8 @@ int main(void) {
   {
     printf("first data region %.1f ms\n", (now() - t0) / 1000);
     TIME("launch, 1024 elements", tiny(y, 1024));
+    TIME("sum 2^20 floats", s = sum(x, 1 << 20));
+    TIME("update to, 4 KiB", update(x));
     TIME("axpy 2^24 floats", axpy(y, x, 2.0f, n));
     TIME("sum 2^24 floats", s = sum(x, n));
     TIME("stencil 4096x4096 collapse(2)", stencil(y, x, h, w));

@@ -19,10 +19,13 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <list>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -32,12 +35,19 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
+#include <pthread.h>
 #include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #ifndef REX_IMAGE_NAME
 #define REX_IMAGE_NAME "rex_lib_nvidia.cubin"
+#endif
+#ifndef REX_RUNTIME
+#define REX_RUNTIME "libomptarget"
+#endif
+#ifndef REX_LIBOFFLOAD
+#define REX_LIBOFFLOAD "libLLVMOffload.so.22.1"
 #endif
 #ifndef REX_CUDA_SPIN
 #define REX_CUDA_SPIN 1
@@ -171,18 +181,22 @@ private:
 /// The source line of an offload call, for the runtime and for messages.
 class Location {
 public:
-  Location(const char *file, const char *function, int line) : file_(file), line_(line) {
-    int bytes = std::snprintf(text_, sizeof text_, ";%s;%s;%d;0;;", file, function, line);
-    if (bytes >= static_cast<int>(sizeof text_)) bytes = sizeof text_ - 1;
-    ident_ = {0, 2, 0, bytes, text_};
-  }
+  Location(const char *file, const char *function, int line) : file_(file), function_(function), line_(line) {}
   Location(const Location &) = delete;
 
-  Ident *ident() { return &ident_; }
+  const char *file() const { return file_; }
+  int line() const { return line_; }
   std::string text() const { return std::string(file_) + ":" + std::to_string(line_); }
+  /// As libomptarget wants it; valid as long as this.
+  Ident *ident() {
+    int bytes = std::snprintf(text_, sizeof text_, ";%s;%s;%d;0;;", file_, function_, line_);
+    if (bytes >= static_cast<int>(sizeof text_)) bytes = sizeof text_ - 1;
+    ident_ = {0, 2, 0, bytes, text_};
+    return &ident_;
+  }
 
 private:
-  const char *file_;
+  const char *file_, *function_;
   int line_;
   char text_[512];
   Ident ident_;
@@ -502,148 +516,120 @@ Image find_image(std::vector<unsigned char> &bytes, Problems &problems) {
   return image;
 }
 
-// ---- Registration ---------------------------------------------------------------------------------------
+// ---- Geometry -------------------------------------------------------------------------------------------
 
-/// The table of entries as the runtime knows it.
+struct Geometry {
+  int32_t teams, threads;
+};
+
+/// Fills in what the program left open: one thread per iteration, in so many teams that an H100 is full
+/// several times over and no more. More teams are slower there, by a little for plain loops (2^24 iterations
+/// in 131,072 teams: 127 us, in 8,192: 121 us) and by far for reductions (295 us and 83 us). On the host,
+/// where a team runs on one processor, a few small teams.
+Geometry choose_geometry(Geometry asked, uint64_t trips, Image::Kind kind) {
+  struct Default {
+    int32_t threads;
+    uint64_t teams_max, teams_unknown_trips;
+  };
+  constexpr Default kGpu = {128, 8192, 432}, kGpuFew = {512, 528, 132}, kGpuEach = {256, 1 << 20, 432};
+  constexpr Default kHost = {4, 8, 1};
+  const bool each = asked.teams == REX_TEAMS_EACH;
+  const Default chosen = kind == Image::Kind::host      ? kHost
+                         : asked.teams == REX_TEAMS_FEW ? kGpuFew
+                         : each                         ? kGpuEach
+                                                        : kGpu;
+
+  Geometry geometry = asked;
+  if (asked.threads <= 0) geometry.threads = chosen.threads;
+  if (asked.teams <= 0) {
+    const uint64_t trips_per_team = each ? 1 : static_cast<uint64_t>(geometry.threads);
+    const uint64_t needed = trips > 0 ? (trips - 1) / trips_per_team + 1 : chosen.teams_unknown_trips;
+    geometry.teams = static_cast<int32_t>(std::min(needed, chosen.teams_max));
+  }
+  return geometry;
+}
+
+// ---- A runtime with the image ---------------------------------------------------------------------------
+
+/// The table of entries as a runtime knows it.
 struct Table {
   std::list<std::string> names;
   std::vector<__tgt_offload_entry> entries;
-  DeviceImage image{};
-  BinaryDescriptor descriptor{};
+  int32_t requirements = 0; // of `requires` directives
 };
 
-/// One registered image. The runtime keeps pointers into it, and forgets none of them when the image is
-/// unregistered: it looks at removed images when it registers the next (LLVM 19), and takes a table that
-/// comes back at an old address for the old one. So both are kept: the bytes once for each different image.
-class Registration {
+/// Items of a call: arrays of one length.
+struct Items {
+  int32_t count;
+  void **bases, **begins;
+  int64_t *sizes, *types;
+  void **names;
+};
+
+/// Bits of map types (openmp/OpenMP/OMPTarget.h in LLVM's offload/include).
+enum MapType : int64_t {
+  kTo = 0x1,
+  kFrom = 0x2,
+  kAlways = 0x4,
+  kDelete = 0x8,
+  kPointerAndObject = 0x10,
+  kParameter = 0x20,
+  kReturn = 0x40,
+  kPrivate = 0x80,
+  kLiteral = 0x100,
+  kImplicit = 0x200,
+  kPresent = 0x1000,
+  kHold = 0x2000,
+  kMemberOf = static_cast<int64_t>(0xffff000000000000)
+};
+
+/// The number of the default device, for libomptarget and in calls of a LoadedImage.
+constexpr int64_t kDefaultDevice = -1;
+
+/// An image that a runtime has taken, and the calls that this runtime carries out for it. Its end takes the
+/// image away.
+class LoadedImage {
 public:
-  /// Null when something is wrong; `problems` says what.
-  static Registration *create(Problems &problems);
-  /// Stands for OMP_TARGET_OFFLOAD=disabled: every call leaves the work to the host.
-  static Registration *disabled() { return new Registration; }
-  ~Registration();
-
-  bool enabled() const { return registered_; }
-  /// Whether the table has every instantiation of a template that is known by now.
-  bool is_complete() const { return !registered_ || last_instance_ == first_instance; }
-  Image::Kind kind() const { return image_.kind(); }
-
-private:
-  Registration() = default;
-  void fill_table(Problems &problems);
-  bool is_built_for_this_abi() const;
-  void add_to_runtime();
-
-  Image image_;
-  std::unique_ptr<Table> table_{new Table};
-  void *own_handle_ = nullptr;
-  const rex_instance_entry *last_instance_ = nullptr;
-  int32_t requirements_ = 0;
-  bool registered_ = false;
+  virtual ~LoadedImage() = default;
+  /// Whether the runtime cannot take the image a second time in one process.
+  virtual bool must_stay() const { return false; }
+  virtual int launch(Location &where, int64_t device, Geometry geometry, void *key,
+                     const __tgt_kernel_arguments &arguments) = 0;
+  virtual void data_begin(Location &where, int64_t device, const Items &items) = 0;
+  virtual void data_end(Location &where, int64_t device, const Items &items) = 0;
+  virtual void data_update(Location &where, int64_t device, const Items &items) = 0;
 };
 
-/// What the runtime may still look at. Never destroyed.
-struct Kept {
-  std::list<std::vector<unsigned char>> images;
-  std::list<std::unique_ptr<Table>> tables;
-};
+// ---- libomptarget ---------------------------------------------------------------------------------------
 
-Kept &kept() {
-  static Kept *const it = new Kept;
-  return *it;
-}
-
-/// Copies the entries, so that they outlive a library that is closed, and points each at its symbol.
-/// On the host device a kernel is entered through <kernel>__host_entry (rex_nvidia.h).
-void Registration::fill_table(Problems &problems) {
-  const std::string kernel_suffix = kind() == Image::Kind::host ? "__host_entry" : "";
-  std::vector<__tgt_offload_entry> &entries = table_->entries;
-  size_t instances_count = 0;
-  for (const rex_instance_entry *instance = first_instance; instance; instance = instance->next) ++instances_count;
-  entries.reserve(HostEntries().size() + instances_count + 2); // an address of its own, also for an empty table
-  std::string missing;
-  for (const __tgt_offload_entry &entry : HostEntries()) {
-    if (entry.flags & REX_REQUIRES_FLAG) {
-      requirements_ |= static_cast<int32_t>(entry.data);
-      continue;
-    }
-    table_->names.push_back(entry.name + (entry.size == 0 ? kernel_suffix : ""));
-    std::string &name = table_->names.back();
-    if (!image_.symbol(name)) missing += (missing.empty() ? "" : ", ") + name;
-    entries.push_back(entry);
-    entries.back().name = &name[0];
-  }
-  last_instance_ = first_instance;
-  for (rex_instance_entry *instance = first_instance; instance; instance = instance->next) {
-    table_->names.push_back(symbol_of(*instance, kind() == Image::Kind::host));
-    std::string &name = table_->names.back();
-    if (!image_.symbol(name)) missing += (missing.empty() ? "" : ", ") + name;
-    const __tgt_offload_entry entry = REX_ENTRY(instance, &name[0], 0, 0);
-    entries.push_back(entry);
-  }
-  if (!missing.empty())
-    problems.add("the device image lacks " + missing + ": build host files and image from the same lowering");
-  else if (!is_built_for_this_abi())
-    problems.add("the device image is built for another LLVM: compile it with -DREX_LLVM_ABI=" +
-                 std::to_string(REX_LLVM_ABI) + ", as the program is");
-#if REX_LLVM_ABI <= 15
-  // The host plugin of these versions pairs the two tables by position: follow the image's.
-  if (kind() == Image::Kind::host)
-    std::sort(entries.begin(), entries.end(),
-              [this](const __tgt_offload_entry &a, const __tgt_offload_entry &b) {
-                const uint64_t *at_a = image_.symbol(std::string(a.name) + "__image_entry");
-                const uint64_t *at_b = image_.symbol(std::string(b.name) + "__image_entry");
-                return at_a && at_b && *at_a < *at_b;
-              });
-#endif
-#if REX_LLVM_ABI >= 19
-  // Last: LLVM 22 takes a table that begins with an entry without address for one of the newer layout.
-  if (requirements_ && !entries.empty()) {
-    const __tgt_offload_entry entry = REX_REQUIRES_ENTRY(requirements_);
-    entries.push_back(entry);
-  }
-#endif
-}
-
-/// Whether kernels take the hidden parameter exactly when this runtime passes it.
-bool Registration::is_built_for_this_abi() const {
-  if (kind() == Image::Kind::host)
-    return image_.symbol("rex_image_for_LLVM_ABI_" + std::to_string(REX_LLVM_ABI));
-  for (const __tgt_offload_entry &entry : table_->entries) // instantiations of templates have no such symbol
-    if (entry.size == 0 && std::strncmp(entry.name, "_Z", 2) != 0)
-      return image_.symbol(std::string(entry.name) +
-                           (REX_LLVM_ABI >= 18 ? "_kernel_environment" : "_exec_mode"));
-  return true;
-}
-
-void Registration::add_to_runtime() {
-  // Holding one reference keeps LLVM 19 and later alive when nothing is registered; without it their
-  // functions, omp_get_num_devices too, crash then.
+/// Holding one reference keeps LLVM 19 and later alive when nothing is registered; without it their functions,
+/// omp_get_num_devices too, crash then.
+void hold_libomptarget() {
   static const bool held = [] {
     void (*hold)() = runtime_function<void()>("__tgt_rtl_init");
     if (hold) hold();
     return true;
   }();
   (void)held;
-
-  __tgt_offload_entry *begin = table_->entries.data(), *end = begin + table_->entries.size();
-  table_->image = {image_.begin(), image_.end(), begin, end};
-  table_->descriptor = {1, &table_->image, begin, end};
-  // A library stays loaded while it is registered: another one at its address would have its host keys.
-#if REX_LLVM_ABI < 19
-  if (requirements_)
-    if (auto *require = runtime_function<void(int64_t)>("__tgt_register_requires")) require(requirements_);
-#endif
-  if (!own_library().empty()) own_handle_ = dlopen(own_library().c_str(), RTLD_NOW | RTLD_NOLOAD);
-  llvm_register_lib(&table_->descriptor);
-  registered_ = true;
 }
 
-Registration::~Registration() {
-  if (!registered_) return;
-  llvm_unregister_lib(&table_->descriptor);
-  kept().tables.push_back(std::move(table_));
-  if (own_handle_) dlclose(own_handle_);
+/// What libomptarget may still look at. It keeps pointers to all of this, and forgets none when an image is
+/// unregistered: it looks at removed images when it registers the next (LLVM 19), and takes a table that comes
+/// back at an old address for the old one. So both are kept, the bytes once for each different image. Never
+/// destroyed.
+struct Kept {
+  struct Registered {
+    Table table;
+    DeviceImage image;
+    BinaryDescriptor descriptor;
+  };
+  std::list<std::vector<unsigned char>> images;
+  std::list<Registered> registered;
+};
+
+Kept &kept() {
+  static Kept *const it = new Kept;
+  return *it;
 }
 
 /// Where these bytes are kept.
@@ -653,15 +639,1271 @@ const std::vector<unsigned char> &kept_copy(std::vector<unsigned char> &bytes) {
   return same != images.end() ? *same : *images.insert(same, std::move(bytes));
 }
 
+/// Tells the runtime what the program requires. Last in the table: LLVM 22 takes one that begins with an entry
+/// without address for one of the newer layout.
+void add_requirements(Table &table) {
+#if REX_LLVM_ABI >= 19
+  const __tgt_offload_entry entry = REX_REQUIRES_ENTRY(table.requirements);
+  if (!table.entries.empty()) table.entries.push_back(entry);
+#else
+  if (auto *require = runtime_function<void(int64_t)>("__tgt_register_requires")) require(table.requirements);
+#endif
+}
+
+class OmptargetImage : public LoadedImage {
+public:
+  /// Null when libomptarget has no device for the image; `problems` says so.
+  static std::unique_ptr<LoadedImage> load(Table &&table, const Image &image, std::vector<unsigned char> &bytes,
+                                           Problems &problems);
+  ~OmptargetImage() override { llvm_unregister_lib(descriptor_); }
+
+  // LLVM 18 crashes when it launches from an image that was registered again.
+  bool must_stay() const override { return loaded_llvm() == 18; }
+  int launch(Location &where, int64_t device, Geometry geometry, void *key,
+             const __tgt_kernel_arguments &arguments) override;
+  void data_begin(Location &where, int64_t device, const Items &items) override {
+    llvm_data_begin(where.ident(), device, items.count, items.bases, items.begins, items.sizes, items.types,
+                    items.names, nullptr);
+    // What is not on the device keeps its address (OpenMP 5.1); LLVM before 22 returns null.
+    for (int32_t i = 0; i < items.count; ++i)
+      if ((items.types[i] & kReturn) && !items.bases[i]) items.bases[i] = items.begins[i];
+  }
+  void data_end(Location &where, int64_t device, const Items &items) override {
+    llvm_data_end(where.ident(), device, items.count, items.bases, items.begins, items.sizes, items.types,
+                  items.names, nullptr);
+  }
+  void data_update(Location &where, int64_t device, const Items &items) override {
+    llvm_data_update(where.ident(), device, items.count, items.bases, items.begins, items.sizes, items.types,
+                     items.names, nullptr);
+  }
+
+private:
+  OmptargetImage(BinaryDescriptor *descriptor, Image::Kind kind) : descriptor_(descriptor), kind_(kind) {}
+
+  BinaryDescriptor *descriptor_;
+  Image::Kind kind_;
+};
+
+std::unique_ptr<LoadedImage> OmptargetImage::load(Table &&table, const Image &image,
+                                                  std::vector<unsigned char> &bytes, Problems &problems) {
+  hold_libomptarget();
+  const std::vector<unsigned char> &content = kept_copy(bytes);
+  kept().registered.emplace_back();
+  Kept::Registered &it = kept().registered.back();
+  it.table = std::move(table);
+  if (it.table.requirements) add_requirements(it.table);
+  __tgt_offload_entry *begin = it.table.entries.data(), *end = begin + it.table.entries.size();
+  it.image = {content.data(), content.data() + content.size(), begin, end};
+  it.descriptor = {1, &it.image, begin, end};
+  llvm_register_lib(&it.descriptor);
+  std::unique_ptr<LoadedImage> loaded(new OmptargetImage(&it.descriptor, image.kind()));
+
+  const std::string llvm = std::to_string(loaded_llvm());
+  auto *num_devices = runtime_function<int()>("omp_get_num_devices");
+  const int devices = num_devices ? num_devices() : 1;
+  if (devices == 0) {
+    problems.add("LLVM " + llvm + " found no device for the image: is its plugin for " +
+                 (image.kind() == Image::Kind::nvidia ? "CUDA" : "the host") + " installed (libomp-" + llvm +
+                 "-dev)?");
+    return nullptr;
+  }
+  if (verbose())
+    say("registered " + std::to_string(it.table.entries.size()) + " entries with LLVM " + llvm + ", " +
+        std::to_string(devices) + " devices");
+  return loaded;
+}
+
+/// The arrays of a launch with three literals behind: teams, threads, dynamic shared bytes. The host plugin
+/// calls a kernel once and passes no geometry; the image runs the grid by these (rex_nvidia.cu).
+class HostArguments {
+public:
+  HostArguments(__tgt_kernel_arguments &arguments, Geometry geometry)
+      : bases_(arguments.ArgBasePtrs, arguments.ArgBasePtrs + arguments.NumArgs),
+        begins_(arguments.ArgPtrs, arguments.ArgPtrs + arguments.NumArgs),
+        sizes_(arguments.ArgSizes, arguments.ArgSizes + arguments.NumArgs),
+        types_(arguments.ArgTypes, arguments.ArgTypes + arguments.NumArgs) {
+    if (arguments.ArgNames) names_.assign(arguments.ArgNames, arguments.ArgNames + arguments.NumArgs);
+    if (arguments.ArgMappers) mappers_.assign(arguments.ArgMappers, arguments.ArgMappers + arguments.NumArgs);
+    append(static_cast<uint64_t>(geometry.teams));
+    append(static_cast<uint64_t>(geometry.threads));
+    append(arguments.DynCGroupMem);
+
+    arguments.NumArgs = static_cast<uint32_t>(bases_.size());
+    arguments.ArgBasePtrs = bases_.data();
+    arguments.ArgPtrs = begins_.data();
+    arguments.ArgSizes = sizes_.data();
+    arguments.ArgTypes = types_.data();
+    arguments.ArgNames = arguments.ArgNames ? names_.data() : nullptr;
+    arguments.ArgMappers = arguments.ArgMappers ? mappers_.data() : nullptr;
+    arguments.DynCGroupMem = 0;
+  }
+
+private:
+  void append(uint64_t literal) {
+    bases_.push_back(rex_literal(&literal, sizeof literal));
+    begins_.push_back(bases_.back());
+    sizes_.push_back(sizeof literal);
+    types_.push_back(kParameter | kLiteral);
+    names_.push_back(nullptr);
+    mappers_.push_back(nullptr);
+  }
+
+  std::vector<void *> bases_, begins_;
+  std::vector<int64_t> sizes_, types_;
+  std::vector<void *> names_, mappers_;
+};
+
+#if REX_LLVM_ABI >= 15
+int omptarget_launch(Ident *where, int64_t device, Geometry geometry, void *key, __tgt_kernel_arguments &arguments) {
+  arguments.Version = REX_LLVM_ABI >= 19 ? 3 : REX_LLVM_ABI >= 16 ? 2 : 1;
+  // 15 reads the parameters, 16 and later read the packet.
+  arguments.NumTeams[0] = static_cast<uint32_t>(geometry.teams);
+  arguments.ThreadLimit[0] = static_cast<uint32_t>(geometry.threads);
+  return llvm_target_kernel(where, device, geometry.teams, geometry.threads, key, &arguments);
+}
+#else
+int omptarget_launch(Ident *where, int64_t device, Geometry geometry, void *key, __tgt_kernel_arguments &arguments) {
+  if (arguments.Tripcount) llvm_push_tripcount(where, device, arguments.Tripcount);
+  return llvm_target_teams(where, device, key, static_cast<int32_t>(arguments.NumArgs), arguments.ArgBasePtrs,
+                           arguments.ArgPtrs, arguments.ArgSizes, arguments.ArgTypes, arguments.ArgNames,
+                           arguments.ArgMappers, geometry.teams, geometry.threads);
+}
+#endif
+
+int OmptargetImage::launch(Location &where, int64_t device, Geometry geometry, void *key,
+                           const __tgt_kernel_arguments &arguments) {
+  __tgt_kernel_arguments fresh = arguments; // the runtime writes into the packet
+  if (kind_ == Image::Kind::nvidia) return omptarget_launch(where.ident(), device, geometry, key, fresh);
+  HostArguments extended(fresh, geometry);
+  return omptarget_launch(where.ident(), device, geometry, key, fresh);
+}
+
+// ---- liboffload: its interface --------------------------------------------------------------------------
+
+/// libLLVMOffload as LLVM 22 has it (offload/OffloadAPI.h). It knows devices, memory, queues and kernels, and
+/// nothing of OpenMP: the data environment is kept below.
+namespace ol {
+
+struct Error {
+  int32_t code;
+  const char *details;
+};
+using Result = const Error *; // null: success
+using Device = struct DeviceHandle *;
+using Platform = struct PlatformHandle *;
+using Program = struct ProgramHandle *;
+using Queue = struct QueueHandle *;
+using Symbol = struct SymbolHandle *;
+using DeviceVisitor = bool (*)(Device, void *data);
+
+struct Dimensions {
+  uint32_t x, y, z;
+};
+struct LaunchSize {
+  size_t dimensions;
+  Dimensions groups, group_size;
+  size_t shared_bytes;
+};
+static_assert(sizeof(LaunchSize) == 40, "layout of ol_kernel_launch_size_args_t");
+
+enum Property : int32_t { kDevicePlatform = 1, kPlatformBackend = 3, kVariableAddress = 1 };
+enum Backend : int32_t { kHost = 4 };
+enum Memory : int32_t { kDeviceMemory = 1 };
+enum SymbolKind : int32_t { kKernel = 0, kVariable = 1 };
+
+} // namespace ol
+
+#define REX_OL_FUNCTIONS(FUNCTION)                                                                           \
+  FUNCTION(olInit, ())                                                                                       \
+  FUNCTION(olShutDown, ())                                                                                   \
+  FUNCTION(olIterateDevices, (ol::DeviceVisitor, void *))                                                    \
+  FUNCTION(olGetDeviceInfo, (ol::Device, ol::Property, size_t, void *))                                      \
+  FUNCTION(olGetPlatformInfo, (ol::Platform, ol::Property, size_t, void *))                                  \
+  FUNCTION(olIsValidBinary, (ol::Device, const void *, size_t, bool *))                                      \
+  FUNCTION(olCreateProgram, (ol::Device, const void *, size_t, ol::Program *))                               \
+  FUNCTION(olDestroyProgram, (ol::Program))                                                                  \
+  FUNCTION(olGetSymbol, (ol::Program, const char *, ol::SymbolKind, ol::Symbol *))                           \
+  FUNCTION(olGetSymbolInfo, (ol::Symbol, ol::Property, size_t, void *))                                      \
+  FUNCTION(olMemAlloc, (ol::Device, ol::Memory, size_t, void **))                                            \
+  FUNCTION(olMemFree, (void *))                                                                              \
+  FUNCTION(olMemcpy, (ol::Queue, void *, ol::Device, const void *, ol::Device, size_t))                      \
+  FUNCTION(olMemFill, (ol::Queue, void *, size_t, const void *, size_t))                                     \
+  FUNCTION(olCreateQueue, (ol::Device, ol::Queue *))                                                         \
+  FUNCTION(olDestroyQueue, (ol::Queue))                                                                      \
+  FUNCTION(olSyncQueue, (ol::Queue))                                                                         \
+  FUNCTION(olLaunchKernel,                                                                                   \
+           (ol::Queue, ol::Device, ol::Symbol, const void *, size_t, const ol::LaunchSize *))
+
+/// The loaded library.
+struct Liboffload {
+#define REX_OL_MEMBER(name, parameters) ol::Result(*name) parameters = nullptr;
+  REX_OL_FUNCTIONS(REX_OL_MEMBER)
+#undef REX_OL_MEMBER
+
+  bool open(Problems &problems);
+
+private:
+  static std::string beside_libomptarget();
+  void *library_ = nullptr;
+};
+
+/// One for all images of a program or library; it stays open.
+Liboffload &liboffload() {
+  static Liboffload *const it = new Liboffload;
+  return *it;
+}
+
+/// Debian keeps it where the linker looks for it only when a program is linked.
+std::string Liboffload::beside_libomptarget() {
+  Dl_info runtime;
+  if (!dladdr(dlsym(RTLD_DEFAULT, "__tgt_register_lib"), &runtime)) return "";
+  const std::string path = runtime.dli_fname;
+  return path.substr(0, path.rfind('/') + 1);
+}
+
+/// Loads the library that REX_LIBOFFLOAD names, or LLVM 22's.
+bool Liboffload::open(Problems &problems) {
+  if (library_) return true;
+  const char *wish = std::getenv("REX_LIBOFFLOAD");
+  const std::string name = wish && *wish ? wish : REX_LIBOFFLOAD;
+  void *opened = dlopen(name.c_str(), RTLD_NOW);
+  if (!opened && name.find('/') == std::string::npos)
+    opened = dlopen((beside_libomptarget() + name).c_str(), RTLD_NOW);
+  if (!opened) {
+    problems.add(std::string("cannot load liboffload (") + dlerror() +
+                 "): install liboffload-22, name the library with REX_LIBOFFLOAD, or set REX_RUNTIME=libomptarget");
+    return false;
+  }
+  std::string missing;
+#define REX_OL_LOAD(name, parameters)                                                                        \
+  name = reinterpret_cast<ol::Result(*) parameters>(dlsym(opened, #name));                                   \
+  if (!name) missing += " " #name;
+  REX_OL_FUNCTIONS(REX_OL_LOAD)
+#undef REX_OL_LOAD
+  const bool is_newer = dlsym(opened, "olCreateContext"); // LLVM 23 gives most functions another parameter
+  if (!missing.empty() || is_newer) {
+    problems.add(name + " is not the liboffload of LLVM 22" + (is_newer ? "" : ", it lacks" + missing) +
+                 ": set REX_LIBOFFLOAD or REX_RUNTIME=libomptarget");
+    dlclose(opened);
+    return false;
+  }
+  library_ = opened;
+  return true;
+}
+
+/// A failure of the device ends the process, as with libomptarget: results are lost.
+[[noreturn]] void device_failed(const std::string &where, const std::string &what) {
+  say(where + ": " + what);
+  std::abort();
+}
+
+void check(ol::Result result, const std::string &where, const char *what) {
+  if (result) device_failed(where, std::string(what) + " failed: " + (result->details ? result->details : "?"));
+}
+
+// ---- liboffload: queues ---------------------------------------------------------------------------------
+//
+// A host thread has one queue on each device, and waits for it only where the program can see a result: after
+// transfers back, before device pointers or memory leave this file, at the end of a data region, at exit.
+// Work in one queue is done in order. Work of another thread's queue is waited for before its data are used.
+
+class Queue;
+
+/// The last work of a queue that concerns some data.
+struct Use {
+  Queue *queue = nullptr;
+  uint64_t ticket = 0;
+  bool is_pending() const;
+};
+
+class Queue {
+public:
+  Queue(ol::Device device, ol::Device host) : device_(device), host_(host) {
+    check(liboffload().olCreateQueue(device, &handle_), "liboffload", "olCreateQueue");
+  }
+  Queue(const Queue &) = delete;
+  ~Queue() {
+    wait();
+    liboffload().olDestroyQueue(handle_);
+  }
+
+  /// `from` may change as soon as the call returns, if it is small; otherwise after wait_for_reads.
+  void copy_in(void *to, const void *from, size_t bytes);
+  /// `to` is written when wait returns.
+  void copy_out(void *to, const void *from, size_t bytes);
+  void copy_between(void *to, ol::Device to_device, const void *from, size_t bytes);
+  void fill(void *to, unsigned char value, size_t bytes);
+  void launch(const Location &where, ol::Symbol kernel, const std::vector<uint64_t> &slots,
+              const ol::LaunchSize &size);
+
+  void wait();
+  /// Waits while the device may still read memory of the program.
+  void wait_for_reads() {
+    if (reads_program_) wait();
+  }
+  Use use() { return {this, issued_.load(std::memory_order_relaxed)}; }
+  bool has_finished(uint64_t ticket) const { return finished_.load(std::memory_order_acquire) >= ticket; }
+  bool is_idle() const { return has_finished(issued_.load(std::memory_order_relaxed)); }
+
+private:
+  static constexpr size_t kSmall = 64 << 10, kStaging = 1 << 20;
+
+  void added(ol::Result result, const char *what) {
+    if (result) check(result, last_work(), what);
+    issued_.store(issued_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
+  void wait_locked();
+  std::string last_work() const {
+    return line_ ? std::string("after the launch at ") + file_ + ":" + std::to_string(line_) : "liboffload";
+  }
+
+  std::mutex lock_; // another thread may wait for this queue
+  ol::Device device_, host_;
+  ol::Queue handle_ = nullptr;
+  std::atomic<uint64_t> issued_{0}, finished_{0};
+  std::atomic<bool> reads_program_{false};
+  std::unique_ptr<char[]> staging_; // copies of small things that are on their way
+  size_t staged_ = 0;
+  char file_[128]; // of the last launch; a copy, because its library may be closed
+  int line_ = 0;
+};
+
+bool Use::is_pending() const { return queue && !queue->has_finished(ticket); }
+
+void Queue::copy_in(void *to, const void *from, size_t bytes) {
+  std::lock_guard<std::mutex> guard(lock_);
+  if (bytes <= kSmall) {
+    if (!staging_) staging_.reset(new char[kStaging]);
+    if (staged_ + bytes > kStaging) wait_locked();
+    from = std::memcpy(staging_.get() + staged_, from, bytes);
+    staged_ += (bytes + 15) / 16 * 16;
+  } else {
+    reads_program_ = true;
+  }
+  added(liboffload().olMemcpy(handle_, to, device_, from, host_, bytes), "transfer to the device");
+}
+
+void Queue::copy_out(void *to, const void *from, size_t bytes) {
+  std::lock_guard<std::mutex> guard(lock_);
+  added(liboffload().olMemcpy(handle_, to, host_, from, device_, bytes), "transfer from the device");
+}
+
+void Queue::copy_between(void *to, ol::Device to_device, const void *from, size_t bytes) {
+  std::lock_guard<std::mutex> guard(lock_);
+  added(liboffload().olMemcpy(handle_, to, to_device, from, device_, bytes), "transfer between devices");
+}
+
+void Queue::fill(void *to, unsigned char value, size_t bytes) {
+  std::lock_guard<std::mutex> guard(lock_);
+  added(liboffload().olMemFill(handle_, to, 1, &value, bytes), "olMemFill");
+}
+
+void Queue::launch(const Location &where, ol::Symbol kernel, const std::vector<uint64_t> &slots,
+                   const ol::LaunchSize &size) {
+  std::lock_guard<std::mutex> guard(lock_);
+  std::snprintf(file_, sizeof file_, "%s", where.file());
+  line_ = where.line();
+  added(liboffload().olLaunchKernel(handle_, device_, kernel, slots.data(), slots.size() * sizeof slots[0], &size),
+        "launch");
+}
+
+void Queue::wait() {
+  std::lock_guard<std::mutex> guard(lock_);
+  wait_locked();
+}
+
+void Queue::wait_locked() {
+  if (is_idle()) return;
+  if (ol::Result failure = liboffload().olSyncQueue(handle_)) check(failure, last_work(), "device code");
+  finished_.store(issued_.load(std::memory_order_relaxed), std::memory_order_release);
+  reads_program_ = false;
+  staged_ = 0;
+}
+
+// ---- liboffload: memory of a device ---------------------------------------------------------------------
+
+/// Device memory that mapped items no longer need, for the next ones: the driver takes many microseconds to
+/// give memory out and waits for the device to take it back.
+class MemoryPool {
+public:
+  explicit MemoryPool(ol::Device device) : device_(device) {}
+
+  /// Memory for work in `mine`. Null: there is none.
+  void *take(size_t bytes, Queue &mine) {
+    std::lock_guard<std::mutex> guard(lock_);
+    std::vector<Free> &blocks = free_[rounded(bytes)];
+    for (size_t i = blocks.size(); i-- > 0;) {
+      if (blocks[i].last.queue != &mine && blocks[i].last.is_pending()) continue;
+      void *found = blocks[i].memory;
+      blocks.erase(blocks.begin() + static_cast<std::ptrdiff_t>(i));
+      free_bytes_ -= rounded(bytes);
+      return found;
+    }
+    void *made = nullptr;
+    if (!liboffload().olMemAlloc(device_, ol::kDeviceMemory, rounded(bytes), &made)) return made;
+    clear_locked();
+    return liboffload().olMemAlloc(device_, ol::kDeviceMemory, rounded(bytes), &made) ? nullptr : made;
+  }
+
+  void give_back(void *memory, size_t bytes, const Use &last) {
+    std::lock_guard<std::mutex> guard(lock_);
+    if (rounded(bytes) > kLargest) {
+      release({memory, last});
+    } else {
+      free_[rounded(bytes)].push_back({memory, last});
+      free_bytes_ += rounded(bytes);
+      if (free_bytes_ > kMost) clear_locked();
+    }
+  }
+
+  void clear() {
+    std::lock_guard<std::mutex> guard(lock_);
+    clear_locked();
+  }
+
+private:
+  static constexpr size_t kLargest = 32 << 20, kMost = 256 << 20;
+  struct Free {
+    void *memory;
+    Use last;
+  };
+
+  /// To an eighth of the next smaller power of two: similar sizes use the same blocks.
+  static size_t rounded(size_t bytes) {
+    size_t step = 256;
+    while (step * 16 <= bytes) step *= 2;
+    return (std::max<size_t>(bytes, 1) + step - 1) / step * step;
+  }
+  static void release(const Free &block) {
+    if (block.last.is_pending()) block.last.queue->wait();
+    liboffload().olMemFree(block.memory);
+  }
+  void clear_locked() {
+    for (auto &size : free_) std::for_each(size.second.begin(), size.second.end(), release);
+    free_.clear();
+    free_bytes_ = 0;
+  }
+
+  std::mutex lock_;
+  ol::Device device_;
+  std::unordered_map<size_t, std::vector<Free>> free_; // by size
+  size_t free_bytes_ = 0;
+};
+
+/// A pointer on the device that points to a mapped item (OpenMP: attached).
+struct AttachedPointer {
+  char *place;        // of the pointer on the host
+  void *host, *value; // its value here and there
+};
+
+/// Host memory that has a counterpart on the device.
+struct Entry {
+  char *begin, *end, *base; // base: of the array that the mapped section is part of
+  char *device;             // counterpart of begin
+  void *memory = nullptr;   // what to give back, unless is_permanent
+  size_t memory_bytes = 0;
+  uint64_t count = 0, held = 0; // references; held are those of ompx_hold
+  bool is_permanent = false;    // a declare target variable, or omp_target_associate_ptr
+  Use last;
+  std::vector<AttachedPointer> pointers;
+
+  char *device_of(const void *host) const { return device + (static_cast<const char *>(host) - begin); }
+  bool is_last(bool hold, bool all) const {
+    if (is_permanent || (hold ? count : held) > 0) return false;
+    return all || (hold ? held : count) == 1;
+  }
+};
+
+/// One device and its data environment.
+struct Device {
+  Device(int number, uint64_t id, ol::Device handle, ol::Device host)
+      : number(number), id(id), handle(handle), host(host), pool(handle) {}
+
+  /// The queue of the running thread.
+  Queue &queue();
+  bool has_other_queues() { return queues_count.load(std::memory_order_acquire) > 1; }
+  void wait_for_queues();
+
+  /// The entry that has [begin, begin + bytes), or (`is_inside` false) the first that has a part of it. Null:
+  /// none. Without bytes an entry is found by an address in it, or in the part of its array before it.
+  Entry *find(const void *begin, size_t bytes, bool &is_inside);
+  Entry *find(const void *begin, size_t bytes) {
+    bool is_inside = false;
+    Entry *found = find(begin, bytes, is_inside);
+    return is_inside ? found : nullptr;
+  }
+  /// Whether an address is one of this device's memory, as far as it was made here.
+  bool owns(const void *address) const;
+
+  const int number;
+  const uint64_t id; // never used again
+  const ol::Device handle, host;
+  std::mutex lock;                  // of what follows
+  std::map<char *, Entry> present;  // by the first byte on the host
+  std::map<char *, size_t> foreign; // of omp_target_alloc
+  Use unknown;                      // a launch whose data cannot be told from its arguments
+  MemoryPool pool;
+
+  std::mutex queues_lock;
+  std::map<pthread_t, Queue *> queue_of_thread; // a thread that ended leaves its queue to a new one
+  std::vector<std::unique_ptr<Queue>> queues;
+  std::atomic<size_t> queues_count{0};
+};
+
+Queue &Device::queue() {
+  static thread_local struct {
+    uint64_t device_id;
+    Queue *queue;
+  } known = {0, nullptr};
+  if (known.device_id == id) return *known.queue;
+
+  constexpr size_t kQueuesMax = 64; // more threads share
+  std::lock_guard<std::mutex> guard(queues_lock);
+  Queue *&mine = queue_of_thread[pthread_self()];
+  if (!mine && queues.size() < kQueuesMax) {
+    queues.emplace_back(new Queue(handle, host));
+    queues_count = queues.size();
+    mine = queues.back().get();
+  } else if (!mine) {
+    mine = queues[queue_of_thread.size() % kQueuesMax].get();
+  }
+  known = {id, mine};
+  return *mine;
+}
+
+void Device::wait_for_queues() {
+  std::lock_guard<std::mutex> guard(queues_lock);
+  for (auto &queue : queues) queue->wait();
+}
+
+Entry *Device::find(const void *address, size_t bytes, bool &is_inside) {
+  char *begin = static_cast<char *>(const_cast<void *>(address));
+  is_inside = false;
+  auto after = present.upper_bound(begin);
+  Entry *before = after == present.begin() ? nullptr : &std::prev(after)->second;
+  Entry *behind = after == present.end() ? nullptr : &after->second;
+  if (bytes == 0) {
+    if (before && begin < before->end)
+      is_inside = true;
+    else if (behind && begin >= behind->base)
+      return is_inside = true, behind;
+    return is_inside ? before : nullptr;
+  }
+  if (before && begin < before->end) {
+    is_inside = begin + bytes <= before->end;
+    return before;
+  }
+  return behind && begin + bytes > behind->begin ? behind : nullptr;
+}
+
+bool Device::owns(const void *address) const {
+  char *at = static_cast<char *>(const_cast<void *>(address));
+  auto after = foreign.upper_bound(at);
+  if (after != foreign.begin() && at < std::prev(after)->first + std::prev(after)->second) return true;
+  return std::any_of(present.begin(), present.end(), [at](const std::pair<char *const, Entry> &it) {
+    const Entry &entry = it.second;
+    return at >= entry.device && at < entry.device_of(entry.end);
+  });
+}
+
+// ---- liboffload: the data environment of the process ----------------------------------------------------
+
+/// Devices and what is mapped to them. All programs and libraries of a process that are lowered by rex share
+/// it, each with its own copy of this file; it has no pointers to code, so any of them may be closed.
+struct Environment {
+  std::mutex lock;
+  int images = 0;
+  uint64_t devices_made = 0;
+  std::vector<std::unique_ptr<Device>> devices;
+
+  /// Counted, as olInit and olShutDown are.
+  bool start(Problems &problems);
+  void stop();
+  /// The device of a call. Null: the host.
+  Device *device(int64_t number, const Location &where);
+};
+
+} // namespace
+
+extern "C" {
+/// Where this program or library keeps the environment; null until it needs it.
+__attribute__((used)) REX_HIDDEN void *rex_environment = nullptr;
+}
+
+// Tells the others where that is: a note is found in every loaded object.
+#define REX_ENVIRONMENT_LAYOUT 1
+// clang-format off
+__asm__(".pushsection .note.rex, \"a\", @note\n.balign 4\n"
+        ".long 4, 8, " REX_TEXT(REX_ENVIRONMENT_LAYOUT) "\n.asciz \"rex\"\n.quad rex_environment - .\n"
+        ".popsection\n");
+// clang-format on
+
+namespace {
+
+/// The environment that a loaded object's note leads to. Null: it has none.
+void *environment_of(const dl_phdr_info &object) {
+  for (int i = 0; i < object.dlpi_phnum; ++i) {
+    const ElfW(Phdr) &segment = object.dlpi_phdr[i];
+    if (segment.p_type != PT_NOTE || segment.p_align > 4) continue;
+    const char *note = reinterpret_cast<const char *>(object.dlpi_addr + segment.p_vaddr);
+    const char *end = note + segment.p_memsz;
+    while (static_cast<size_t>(end - note) >= sizeof(ElfW(Nhdr))) {
+      const auto *header = reinterpret_cast<const ElfW(Nhdr) *>(note);
+      const char *name = note + sizeof *header, *content = name + (header->n_namesz + 3) / 4 * 4;
+      if (header->n_namesz == 4 && std::memcmp(name, "rex", 4) == 0 && header->n_type == REX_ENVIRONMENT_LAYOUT) {
+        int64_t distance;
+        std::memcpy(&distance, content, sizeof distance);
+        return *reinterpret_cast<void *const *>(content + distance);
+      }
+      note = content + (header->n_descsz + 3) / 4 * 4;
+    }
+  }
+  return nullptr;
+}
+
+/// The one environment of the process. The loader's lock, which dl_iterate_phdr holds, makes it one.
+Environment &environment() {
+  static Environment *const it = [] {
+    const auto visit = [](dl_phdr_info *object, size_t, void *found) {
+      *static_cast<void **>(found) = environment_of(*object);
+      return *static_cast<void **>(found) ? 1 : 0;
+    };
+    const auto find_or_make = [](dl_phdr_info *, size_t, void *visitor) {
+      void *found = nullptr;
+      dl_iterate_phdr(reinterpret_cast<int (*)(dl_phdr_info *, size_t, void *)>(visitor), &found);
+      rex_environment = found ? found : new Environment;
+      return 1;
+    };
+    int (*visitor)(dl_phdr_info *, size_t, void *) = visit;
+    dl_iterate_phdr(find_or_make, reinterpret_cast<void *>(visitor));
+    return static_cast<Environment *>(rex_environment);
+  }();
+  return *it;
+}
+
+bool Environment::start(Problems &problems) {
+  std::lock_guard<std::mutex> guard(lock);
+  const Liboffload &library = liboffload();
+  if (ol::Result failure = library.olInit()) {
+    problems.add(std::string("liboffload does not start: ") + failure->details);
+    return false;
+  }
+  if (++images > 1) return true;
+
+  std::vector<ol::Device> found;
+  library.olIterateDevices(
+      [](ol::Device device, void *all) {
+        static_cast<std::vector<ol::Device> *>(all)->push_back(device);
+        return true;
+      },
+      &found);
+  const auto is_host = [&library](ol::Device device) {
+    ol::Platform platform = nullptr;
+    int32_t backend = 0;
+    library.olGetDeviceInfo(device, ol::kDevicePlatform, sizeof platform, &platform);
+    library.olGetPlatformInfo(platform, ol::kPlatformBackend, sizeof backend, &backend);
+    return backend == ol::kHost;
+  };
+  const auto host = std::find_if(found.begin(), found.end(), is_host);
+  for (ol::Device device : found)
+    if (host != found.end() && !is_host(device))
+      devices.emplace_back(new Device(static_cast<int>(devices.size()), ++devices_made, device, *host));
+  return true;
+}
+
+void Environment::stop() {
+  std::lock_guard<std::mutex> guard(lock);
+  if (--images == 0) {
+    for (auto &device : devices) {
+      device->wait_for_queues();
+      device->pool.clear();
+      for (auto &it : device->present)
+        if (!it.second.is_permanent) liboffload().olMemFree(it.second.memory);
+    }
+    devices.clear();
+  }
+  liboffload().olShutDown();
+}
+
+int default_device() {
+  static auto *const ask = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "omp_get_default_device"));
+  return ask ? ask() : 0;
+}
+
+Device *Environment::device(int64_t number, const Location &where) {
+  if (number == kDefaultDevice) number = default_device();
+  const int64_t count = static_cast<int64_t>(devices.size());
+  if (number == count) return nullptr;
+  if (number < 0 || number > count)
+    device_failed(where.text(), "there is no device " + std::to_string(number) + ", only " + std::to_string(count));
+  return devices[static_cast<size_t>(number)].get();
+}
+
+// ---- liboffload: a call at work -------------------------------------------------------------------------
+
+/// What a call does to the data environment of a device, as OpenMP says and libomptarget does. All but
+/// `finish` want the device's lock held.
+class RegionCall {
+public:
+  RegionCall(Device &device, const Location &where) : device_(device), queue_(device.queue()), where_(where) {}
+
+  /// Maps items on entry of a region.
+  void enter(const Items &items);
+  /// Unmaps them on exit, in the other direction.
+  void leave(const Items &items);
+  void update(const Items &items);
+  /// Appends the values of a kernel's parameters.
+  void add_arguments(const Items &items, std::vector<uint64_t> &slots);
+  void launch(ol::Symbol kernel, const std::vector<uint64_t> &slots, const ol::LaunchSize &size,
+              bool has_variables);
+  /// Waits if the program can see that something is not done. Without the lock.
+  void finish(bool must_wait);
+
+private:
+  Entry *enter_one(void *base, void *begin, size_t bytes, int64_t type, bool counts);
+  Entry &add(char *base, char *begin, size_t bytes);
+  void attach(Entry &pointer, char *place, void *host, void *value);
+  void copy_in(Entry &entry, void *begin, size_t bytes);
+  void copy_out(Entry &entry, void *begin, size_t bytes);
+  void add_private_copies(const Items &items, std::vector<void *> &places);
+  /// Other threads' work with these data comes first.
+  void come_after(const Use &use) {
+    if (use.queue != &queue_ && use.is_pending()) use.queue->wait();
+  }
+  void come_after_users_of(const Entry &entry) {
+    come_after(entry.last);
+    come_after(device_.unknown);
+  }
+  [[noreturn]] void refuse(const void *begin, size_t bytes, const char *why) const {
+    char item[96];
+    std::snprintf(item, sizeof item, "%zu bytes at %p: ", bytes, begin);
+    device_failed(where_.text(), item + std::string(why));
+  }
+
+  struct Memory {
+    void *memory;
+    size_t bytes;
+    Use last;
+  };
+
+  Device &device_;
+  Queue &queue_;
+  const Location &where_;
+  std::vector<Entry *> used_;
+  bool uses_unknown_ = false, copied_out_ = false, gives_pointers_ = false;
+  std::vector<AttachedPointer> overwritten_; // host pointers that a transfer back replaced
+  std::vector<Memory> unused_;
+};
+
+void RegionCall::enter(const Items &items) {
+  for (int32_t i = 0; i < items.count; ++i) {
+    const int64_t type = items.types[i];
+    if (type & (kLiteral | kPrivate)) continue;
+    const size_t bytes = static_cast<size_t>(items.sizes[i]);
+    char *base = static_cast<char *>(items.bases[i]), *begin = static_cast<char *>(items.begins[i]);
+    bool counts = !(type & kMemberOf); // a member lives as long as its structure
+    Entry *pointer = nullptr;
+    char *place = base;
+    if (type & kPointerAndObject) {
+      pointer = enter_one(place, place, sizeof(void *), type & ~(kTo | kAlways), counts);
+      base = *reinterpret_cast<char **>(place);
+      counts = true;
+    }
+    Entry *entry = enter_one(base, begin, bytes, type, counts);
+    if (type & kReturn) {
+      gives_pointers_ = true;
+      items.bases[i] = entry ? entry->device_of(begin) - (begin - base) : begin; // OpenMP 5.1: as it was
+    }
+    if (pointer && entry) attach(*pointer, place, base, entry->device_of(begin) - (begin - base));
+  }
+}
+
+Entry *RegionCall::enter_one(void *base, void *begin, size_t bytes, int64_t type, bool counts) {
+  bool is_inside = false, is_new = false;
+  Entry *entry = device_.find(begin, bytes, is_inside);
+  if (entry && !is_inside && !(type & kImplicit))
+    refuse(begin, bytes, "a part of it is mapped already; unmap that first or map all at once");
+  if (!entry) {
+    if (type & kPresent) refuse(begin, bytes, "must be present on the device (map modifier present) and is not");
+    if (bytes == 0) return nullptr;
+    entry = &add(static_cast<char *>(base), static_cast<char *>(begin), bytes);
+    is_new = true;
+  }
+  if ((counts || is_new) && !entry->is_permanent) ++(type & kHold ? entry->held : entry->count);
+  // The structure of a member stands before it in the same call.
+  const bool is_first = is_new || ((type & kMemberOf) && !counts && entry->count + entry->held == 1);
+  if ((type & kTo) && (is_first || (type & kAlways)) && bytes > 0) copy_in(*entry, begin, bytes);
+  used_.push_back(entry);
+  return entry;
+}
+
+/// Makes an entry whose device memory is aligned as the host memory is, to 16 bytes.
+Entry &RegionCall::add(char *base, char *begin, size_t bytes) {
+  const size_t shift = reinterpret_cast<uintptr_t>(begin) % 16;
+  void *memory = device_.pool.take(bytes + shift, queue_);
+  if (!memory) refuse(begin, bytes, "no memory on the device");
+  Entry entry;
+  entry.begin = begin;
+  entry.end = begin + bytes;
+  entry.base = base;
+  entry.device = static_cast<char *>(memory) + shift;
+  entry.memory = memory;
+  entry.memory_bytes = bytes + shift;
+  entry.last = queue_.use();
+  return device_.present.emplace(begin, entry).first->second;
+}
+
+void RegionCall::attach(Entry &pointer, char *place, void *host, void *value) {
+  for (AttachedPointer &known : pointer.pointers) {
+    if (known.place != place) continue;
+    if (known.host == host && known.value == value) return;
+    known = {place, host, value};
+    copy_in(pointer, place, 0);
+    return;
+  }
+  pointer.pointers.push_back({place, host, value});
+  copy_in(pointer, place, 0);
+}
+
+/// Copies a part of an entry, and its attached pointers as the device needs them.
+void RegionCall::copy_in(Entry &entry, void *part, size_t bytes) {
+  come_after_users_of(entry);
+  char *begin = std::max(static_cast<char *>(part), entry.begin);
+  char *end = std::min(static_cast<char *>(part) + bytes, entry.end);
+  if (begin < end) queue_.copy_in(entry.device_of(begin), begin, static_cast<size_t>(end - begin));
+  for (AttachedPointer &pointer : entry.pointers)
+    if (pointer.place == part || (pointer.place >= begin && pointer.place < end))
+      queue_.copy_in(entry.device_of(pointer.place), &pointer.value, sizeof pointer.value);
+  entry.last = queue_.use();
+}
+
+/// Copies a part of an entry back. Attached pointers keep their values of the host.
+void RegionCall::copy_out(Entry &entry, void *part, size_t bytes) {
+  come_after_users_of(entry);
+  char *begin = std::max(static_cast<char *>(part), entry.begin);
+  char *end = std::min(static_cast<char *>(part) + bytes, entry.end);
+  if (begin >= end) return;
+  queue_.copy_out(begin, entry.device_of(begin), static_cast<size_t>(end - begin));
+  copied_out_ = true;
+  for (const AttachedPointer &pointer : entry.pointers)
+    if (pointer.place >= begin && pointer.place < end) overwritten_.push_back(pointer);
+  entry.last = queue_.use();
+}
+
+void RegionCall::leave(const Items &items) {
+  for (int32_t i = items.count; i-- > 0;) { // members before their structure
+    const int64_t type = items.types[i];
+    if (type & (kLiteral | kPrivate)) continue;
+    const size_t bytes = static_cast<size_t>(items.sizes[i]);
+    const bool counts = !(type & kMemberOf) || (type & kPointerAndObject);
+    bool is_inside = false;
+    Entry *entry = device_.find(items.begins[i], bytes, is_inside);
+    if (!entry || (!is_inside && !(type & kImplicit))) {
+      if (type & kPresent)
+        refuse(items.begins[i], bytes, "must be present on the device (map modifier present) and is not");
+      continue;
+    }
+    const bool hold = type & kHold, is_last = entry->is_last(hold, type & kDelete);
+    uint64_t &references = hold ? entry->held : entry->count;
+    if ((type & kDelete) && references > 0) references = 1;
+    if ((type & kFrom) && (is_last || (type & kAlways)) && bytes > 0) copy_out(*entry, items.begins[i], bytes);
+    if (!counts) continue;
+    if (references > 0) --references;
+    if (!is_last) continue;
+    come_after_users_of(*entry);
+    unused_.push_back({entry->memory, entry->memory_bytes, entry->last});
+    device_.present.erase(entry->begin);
+  }
+}
+
+void RegionCall::update(const Items &items) {
+  for (int32_t i = 0; i < items.count; ++i) {
+    const int64_t type = items.types[i];
+    const size_t bytes = static_cast<size_t>(items.sizes[i]);
+    if ((type & (kLiteral | kPrivate)) || bytes == 0) continue;
+    Entry *entry = device_.find(items.begins[i], bytes);
+    if (!entry && (type & kPresent))
+      refuse(items.begins[i], bytes, "must be present on the device (motion modifier present) and is not");
+    if (!entry) continue;
+    if (type & kTo) copy_in(*entry, items.begins[i], bytes);
+    if (type & kFrom) copy_out(*entry, items.begins[i], bytes);
+  }
+}
+
+/// Private copies of objects, all in one piece of memory that one transfer fills.
+void RegionCall::add_private_copies(const Items &items, std::vector<void *> &places) {
+  constexpr size_t kAlignment = 64;
+  std::vector<char> content;
+  for (int32_t i = 0; i < items.count; ++i) {
+    if (!(items.types[i] & kPrivate) || (items.types[i] & kLiteral)) continue;
+    const size_t at = content.size(), bytes = static_cast<size_t>(items.sizes[i]);
+    content.resize(at + (bytes + kAlignment - 1) / kAlignment * kAlignment);
+    if (items.types[i] & kTo) std::memcpy(&content[at], items.begins[i], bytes);
+    places.push_back(reinterpret_cast<void *>(at));
+  }
+  if (content.empty()) return;
+  char *memory = static_cast<char *>(device_.pool.take(content.size(), queue_));
+  if (!memory) refuse(items.begins[0], content.size(), "no memory on the device for private copies");
+  for (void *&place : places) place = memory + reinterpret_cast<size_t>(place);
+  queue_.copy_in(memory, content.data(), content.size());
+  queue_.wait_for_reads();
+  unused_.push_back({memory, content.size(), {}});
+  uses_unknown_ = true; // a copy may hold pointers
+}
+
+void RegionCall::add_arguments(const Items &items, std::vector<uint64_t> &slots) {
+  std::vector<void *> copies;
+  add_private_copies(items, copies);
+  size_t next_copy = 0;
+  for (int32_t i = 0; i < items.count; ++i) {
+    const int64_t type = items.types[i];
+    char *base = static_cast<char *>(items.bases[i]), *begin = static_cast<char *>(items.begins[i]);
+    char *value = base;
+    if (type & kLiteral) {
+      if (items.sizes[i] == sizeof(void *) && device_.has_other_queues() && device_.owns(base)) uses_unknown_ = true;
+    } else if (type & kPrivate) {
+      value = static_cast<char *>(copies[next_copy++]) - (begin - base);
+    } else if (type & kParameter) {
+      if (type & kPointerAndObject) base = *reinterpret_cast<char **>(base);
+      bool is_inside = false;
+      Entry *entry = device_.find(begin, static_cast<size_t>(items.sizes[i]), is_inside);
+      value = entry ? entry->device_of(begin) - (begin - base) : base; // what is not mapped may be a device pointer
+      if (!entry || !entry->pointers.empty()) uses_unknown_ = true;
+    }
+    if (type & kParameter) slots.push_back(reinterpret_cast<uint64_t>(value));
+  }
+}
+
+void RegionCall::launch(ol::Symbol kernel, const std::vector<uint64_t> &slots, const ol::LaunchSize &size,
+                      bool has_variables) {
+  uses_unknown_ |= has_variables;
+  queue_.wait_for_reads();
+  if (device_.has_other_queues()) {
+    come_after(device_.unknown);
+    for (Entry *entry : used_) come_after(entry->last);
+    if (uses_unknown_) {
+      std::lock_guard<std::mutex> guard(device_.queues_lock);
+      for (auto &queue : device_.queues)
+        if (queue.get() != &queue_) queue->wait();
+    }
+  }
+  queue_.launch(where_, kernel, slots, size);
+  for (Entry *entry : used_) entry->last = queue_.use();
+  if (uses_unknown_) device_.unknown = queue_.use();
+}
+
+void RegionCall::finish(bool must_wait) {
+  if (must_wait || copied_out_ || gives_pointers_)
+    queue_.wait();
+  else
+    queue_.wait_for_reads();
+  for (const AttachedPointer &pointer : overwritten_) std::memcpy(pointer.place, &pointer.host, sizeof(void *));
+  for (Memory &it : unused_) {
+    if (!it.last.queue) it.last = queue_.use(); // private copies
+    device_.pool.give_back(it.memory, it.bytes, it.last);
+  }
+}
+
+// ---- liboffload: an image -------------------------------------------------------------------------------
+
+class LiboffloadImage : public LoadedImage {
+public:
+  /// Null when no device runs the image; `problems` says why.
+  static std::unique_ptr<LoadedImage> load(Table &&table, const Image &image, std::vector<unsigned char> &bytes,
+                                           Problems &problems);
+  ~LiboffloadImage() override;
+
+  int launch(Location &where, int64_t device, Geometry geometry, void *key,
+             const __tgt_kernel_arguments &arguments) override;
+  void data_begin(Location &where, int64_t device, const Items &items) override {
+    call(where, device, items, &RegionCall::enter, false);
+  }
+  void data_end(Location &where, int64_t device, const Items &items) override {
+    call(where, device, items, &RegionCall::leave, true);
+  }
+  void data_update(Location &where, int64_t device, const Items &items) override {
+    call(where, device, items, &RegionCall::update, false);
+  }
+
+private:
+  /// The image on one device; made when that is used first.
+  struct Program {
+    ol::Program handle = nullptr;
+    std::unordered_map<const void *, ol::Symbol> kernels; // by host key; each when it is launched first
+  };
+
+  LiboffloadImage(Table &&table, Image::Kind kind, std::vector<unsigned char> &&bytes)
+      : table_(std::move(table)), kind_(kind), bytes_(std::move(bytes)), programs_(environment().devices.size()) {}
+  /// Call both with the device's lock held.
+  bool load_program(Device &device, Problems &problems);
+  Program &program_on(Device &device, const Location &where);
+  ol::Symbol kernel_on(Device &device, const void *key, const Location &where);
+  void call(const Location &where, int64_t number, const Items &items, void (RegionCall::*what)(const Items &),
+            bool must_wait);
+
+  Table table_;
+  Image::Kind kind_;
+  std::vector<unsigned char> bytes_;
+  std::vector<Program> programs_; // by number of the device
+  bool has_variables_ = false;
+};
+
+/// Waits for what is in the queues; also when the process ends, since kernels may print.
+void wait_for_all() {
+  std::lock_guard<std::mutex> guard(environment().lock);
+  for (auto &device : environment().devices) device->wait_for_queues();
+}
+
+std::unique_ptr<LoadedImage> LiboffloadImage::load(Table &&table, const Image &image,
+                                                   std::vector<unsigned char> &bytes, Problems &problems) {
+  if (table.requirements & (REX_REVERSE_OFFLOAD | REX_UNIFIED_SHARED_MEMORY)) {
+    problems.add("the program requires unified shared memory or reverse offload, which rex has for libomptarget "
+                 "only: set REX_RUNTIME=libomptarget");
+    return nullptr;
+  }
+  if (!liboffload().open(problems) || !environment().start(problems)) return nullptr;
+  std::unique_ptr<LiboffloadImage> it(new LiboffloadImage(std::move(table), image.kind(), std::move(bytes)));
+  const auto &devices = environment().devices;
+  if (devices.empty()) {
+    problems.add("liboffload found no device: set REX_RUNTIME=libomptarget for the host device");
+    return nullptr;
+  }
+  const size_t chosen = static_cast<size_t>(default_device());
+  Device &first = *devices[chosen < devices.size() ? chosen : 0];
+  {
+    std::lock_guard<std::mutex> guard(first.lock);
+    if (!it->load_program(first, problems)) return nullptr;
+  }
+  static const int waits = std::atexit(wait_for_all);
+  (void)waits;
+  if (verbose())
+    say("registered " + std::to_string(it->table_.entries.size()) + " entries with liboffload, " +
+        std::to_string(devices.size()) + " devices");
+  return std::unique_ptr<LoadedImage>(std::move(it));
+}
+
+LiboffloadImage::~LiboffloadImage() {
+  for (size_t number = 0; number < programs_.size(); ++number) {
+    if (!programs_[number].handle) continue;
+    Device &device = *environment().devices[number];
+    device.wait_for_queues();
+    std::lock_guard<std::mutex> guard(device.lock);
+    for (const __tgt_offload_entry &entry : table_.entries)
+      if (entry.size > 0) device.present.erase(static_cast<char *>(entry.addr));
+    liboffload().olDestroyProgram(programs_[number].handle);
+  }
+  environment().stop();
+}
+
+/// Gives the image to a device, and maps the declare target variables for good.
+bool LiboffloadImage::load_program(Device &device, Problems &problems) {
+  const Liboffload &library = liboffload();
+  bool is_valid = false;
+  if (library.olIsValidBinary(device.handle, bytes_.data(), bytes_.size(), &is_valid) || !is_valid) {
+    problems.add(kind_ == Image::Kind::host ? "liboffload runs no images for the host device: build for a GPU, or "
+                                              "set REX_RUNTIME=libomptarget"
+                                            : "liboffload cannot run the device image on this GPU");
+    return false;
+  }
+  Program &program = programs_[static_cast<size_t>(device.number)];
+  if (ol::Result failure = library.olCreateProgram(device.handle, bytes_.data(), bytes_.size(), &program.handle)) {
+    problems.add(std::string("liboffload cannot load the device image: ") + failure->details);
+    return false;
+  }
+  for (const __tgt_offload_entry &entry : table_.entries) {
+    if (entry.size == 0) continue;
+    has_variables_ = true;
+    ol::Symbol symbol = nullptr;
+    void *address = nullptr;
+    if (library.olGetSymbol(program.handle, entry.name, ol::kVariable, &symbol) ||
+        library.olGetSymbolInfo(symbol, ol::kVariableAddress, sizeof address, &address)) {
+      problems.add(std::string("the device image has no variable ") + entry.name);
+      return false;
+    }
+    Entry variable;
+    variable.begin = variable.base = static_cast<char *>(entry.addr);
+    variable.end = variable.begin + entry.size;
+    variable.device = static_cast<char *>(address);
+    variable.is_permanent = true;
+    device.present.emplace(variable.begin, variable);
+  }
+  return true;
+}
+
+LiboffloadImage::Program &LiboffloadImage::program_on(Device &device, const Location &where) {
+  Program &program = programs_[static_cast<size_t>(device.number)];
+  Problems problems;
+  if (!program.handle && !load_program(device, problems)) device_failed(where.text(), problems.text());
+  return program;
+}
+
+ol::Symbol LiboffloadImage::kernel_on(Device &device, const void *key, const Location &where) {
+  Program &program = program_on(device, where);
+  ol::Symbol &kernel = program.kernels[key];
+  if (kernel) return kernel;
+  const auto entry = std::find_if(table_.entries.begin(), table_.entries.end(),
+                                  [key](const __tgt_offload_entry &it) { return it.addr == key && it.size == 0; });
+  if (entry == table_.entries.end()) device_failed(where.text(), "launch of an unknown kernel");
+  check(liboffload().olGetSymbol(program.handle, entry->name, ol::kKernel, &kernel), where.text(), entry->name);
+  return kernel;
+}
+
+/// The arguments are one flat structure of 8-byte slots.
+int LiboffloadImage::launch(Location &where, int64_t number, Geometry geometry, void *key,
+                            const __tgt_kernel_arguments &arguments) {
+  Device *device = environment().device(number, where);
+  if (!device) {
+    wait_for_all(); // the host does the work
+    return -1;
+  }
+  const Items items = {static_cast<int32_t>(arguments.NumArgs),
+                       arguments.ArgBasePtrs,
+                       arguments.ArgPtrs,
+                       arguments.ArgSizes,
+                       arguments.ArgTypes,
+                       arguments.ArgNames};
+  const uint32_t teams = static_cast<uint32_t>(geometry.teams), threads = static_cast<uint32_t>(geometry.threads);
+  std::vector<uint64_t> slots;
+  slots.reserve(arguments.NumArgs + 4);
+  if (REX_LLVM_ABI >= 18) slots.push_back(0); // the hidden parameter
+  RegionCall call(*device, where);
+  {
+    std::lock_guard<std::mutex> guard(device->lock);
+    const ol::Symbol kernel = kernel_on(*device, key, where);
+    call.enter(items);
+    call.add_arguments(items, slots);
+    if (kind_ == Image::Kind::host) slots.insert(slots.end(), {teams, threads, arguments.DynCGroupMem});
+    call.launch(kernel, slots, {1, {teams, 1, 1}, {threads, 1, 1}, arguments.DynCGroupMem}, has_variables_);
+    call.leave(items);
+  }
+  call.finish(false);
+  return 0;
+}
+
+void LiboffloadImage::call(const Location &where, int64_t number, const Items &items,
+                           void (RegionCall::*what)(const Items &), bool must_wait) {
+  Device *device = environment().device(number, where);
+  if (!device) return;
+  RegionCall call(*device, where);
+  {
+    std::lock_guard<std::mutex> guard(device->lock);
+    program_on(*device, where);
+    (call.*what)(items);
+  }
+  call.finish(must_wait);
+}
+
+// ---- Registration ---------------------------------------------------------------------------------------
+
+/// The runtime that carries the calls: REX_RUNTIME, from the environment or the compiler.
+enum class Carrier { libomptarget, liboffload, unknown };
+
+Carrier carrier() {
+  static const Carrier chosen = [] {
+    const char *value = std::getenv("REX_RUNTIME");
+    const std::string name = value && *value ? value : REX_RUNTIME;
+    return name == "libomptarget" ? Carrier::libomptarget
+           : name == "liboffload" ? Carrier::liboffload
+                                  : Carrier::unknown;
+  }();
+  return chosen;
+}
+
+/// One registered image.
+class Registration {
+public:
+  /// Null when something is wrong; `problems` says what.
+  static Registration *create(Problems &problems);
+  /// Stands for OMP_TARGET_OFFLOAD=disabled: every call leaves the work to the host.
+  static Registration *disabled() { return new Registration; }
+  ~Registration() {
+    loaded_.reset();
+    if (own_handle_) dlclose(own_handle_);
+  }
+
+  /// Null when offload is disabled.
+  LoadedImage *loaded() const { return loaded_.get(); }
+  /// Whether the table has every instantiation of a template that is known by now.
+  bool is_complete() const { return !loaded_ || last_instance_ == first_instance; }
+  Image::Kind kind() const { return image_.kind(); }
+
+private:
+  Registration() = default;
+  Table make_table(Problems &problems);
+  bool is_built_for_this_abi(const Table &table) const;
+
+  Image image_;
+  std::unique_ptr<LoadedImage> loaded_;
+  void *own_handle_ = nullptr;
+  const rex_instance_entry *last_instance_ = nullptr;
+};
+
+/// Copies the entries, so that they outlive a library that is closed, and points each at its symbol.
+/// On the host device a kernel is entered through <kernel>__host_entry (rex_nvidia.h).
+Table Registration::make_table(Problems &problems) {
+  const std::string kernel_suffix = kind() == Image::Kind::host ? "__host_entry" : "";
+  Table table;
+  size_t instances_count = 0;
+  for (const rex_instance_entry *instance = first_instance; instance; instance = instance->next) ++instances_count;
+  table.entries.reserve(HostEntries().size() + instances_count + 2); // an address of its own, also when empty
+  std::string missing;
+  const auto add = [&](__tgt_offload_entry entry, const std::string &symbol) {
+    table.names.push_back(symbol);
+    entry.name = &table.names.back()[0];
+    if (!image_.symbol(symbol)) missing += (missing.empty() ? "" : ", ") + symbol;
+    table.entries.push_back(entry);
+  };
+  for (const __tgt_offload_entry &entry : HostEntries())
+    if (entry.flags & REX_REQUIRES_FLAG)
+      table.requirements |= static_cast<int32_t>(entry.data);
+    else
+      add(entry, entry.name + (entry.size == 0 ? kernel_suffix : ""));
+  last_instance_ = first_instance;
+  for (rex_instance_entry *instance = first_instance; instance; instance = instance->next)
+    add(REX_ENTRY(instance, "", 0, 0), symbol_of(*instance, kind() == Image::Kind::host));
+  if (!missing.empty())
+    problems.add("the device image lacks " + missing + ": build host files and image from the same lowering");
+  else if (!is_built_for_this_abi(table))
+    problems.add("the device image is built for another LLVM: compile it with -DREX_LLVM_ABI=" +
+                 std::to_string(REX_LLVM_ABI) + ", as the program is");
+#if REX_LLVM_ABI <= 15
+  // The host plugin of these versions pairs the two tables by position: follow the image's.
+  if (kind() == Image::Kind::host)
+    std::sort(table.entries.begin(), table.entries.end(),
+              [this](const __tgt_offload_entry &a, const __tgt_offload_entry &b) {
+                const uint64_t *at_a = image_.symbol(std::string(a.name) + "__image_entry");
+                const uint64_t *at_b = image_.symbol(std::string(b.name) + "__image_entry");
+                return at_a && at_b && *at_a < *at_b;
+              });
+#endif
+  return table;
+}
+
+/// Whether kernels take the hidden parameter exactly when this runtime passes it.
+bool Registration::is_built_for_this_abi(const Table &table) const {
+  if (kind() == Image::Kind::host)
+    return image_.symbol("rex_image_for_LLVM_ABI_" + std::to_string(REX_LLVM_ABI));
+  for (const __tgt_offload_entry &entry : table.entries) // instantiations of templates have no such symbol
+    if (entry.size == 0 && std::strncmp(entry.name, "_Z", 2) != 0)
+      return image_.symbol(std::string(entry.name) +
+                           (REX_LLVM_ABI >= 18 ? "_kernel_environment" : "_exec_mode"));
+  return true;
+}
+
 Registration *Registration::create(Problems &problems) {
   std::unique_ptr<Registration> it(new Registration);
-  const int llvm = loaded_llvm();
-  check_runtime(llvm, problems);
+  const bool is_liboffload = carrier() == Carrier::liboffload;
+  const int llvm = is_liboffload ? 22 : loaded_llvm();
+  if (carrier() == Carrier::unknown)
+    problems.add("REX_RUNTIME names no runtime: there are libomptarget and liboffload");
+  else if (!is_liboffload)
+    check_runtime(llvm, problems);
   Problems image_problems;
   std::vector<unsigned char> bytes;
+  Table table;
   it->image_ = find_image(bytes, image_problems);
   if (image_problems.none()) {
-    it->fill_table(image_problems);
+    table = it->make_table(image_problems);
     if (it->image_.cubin_version() >= 8 && llvm < 22)
       image_problems.add("the cubin is written by CUDA 13, which LLVM " + std::to_string(llvm) +
                          " cannot load: use ptxas of CUDA 12, or LLVM 22");
@@ -670,20 +1912,11 @@ Registration *Registration::create(Problems &problems) {
   problems.add(image_problems);
   if (!problems.none()) return nullptr;
 
-  it->image_.move_to(kept_copy(bytes));
-  it->add_to_runtime();
-  auto *num_devices = runtime_function<int()>("omp_get_num_devices");
-  const int devices = num_devices ? num_devices() : 1;
-  if (devices == 0) {
-    problems.add("LLVM " + std::to_string(llvm) + " found no device for the image: is its plugin for " +
-                 (it->kind() == Image::Kind::nvidia ? "CUDA" : "the host") + " installed (libomp-" +
-                 std::to_string(llvm) + "-dev)?");
-    return nullptr;
-  }
-  if (verbose())
-    say("registered " + std::to_string(it->table_->entries.size()) + " entries with LLVM " +
-        std::to_string(llvm) + ", " + std::to_string(devices) + " devices");
-  return it.release();
+  // A library stays loaded while it is registered: another one at its address would have its host keys.
+  if (!own_library().empty()) it->own_handle_ = dlopen(own_library().c_str(), RTLD_NOW | RTLD_NOLOAD);
+  const auto load = is_liboffload ? LiboffloadImage::load : OmptargetImage::load;
+  it->loaded_ = load(std::move(table), it->image_, bytes, problems);
+  return it->loaded_ ? it.release() : nullptr;
 }
 
 // ---- Life cycle -----------------------------------------------------------------------------------------
@@ -751,16 +1984,27 @@ Registration *register_image(Lifecycle &life, const Location *call) {
   std::exit(EXIT_FAILURE);
 }
 
+/// Whether rex_offload_fini has ended it all.
+bool is_finished() {
+  Lifecycle &life = lifecycle();
+  std::lock_guard<std::mutex> guard(life.lock);
+  return life.finished;
+}
+
+/// Registers the image unless it is. Null: it cannot.
+Registration *registered_or_null(const Location &where) {
+  Registration *registered = current.load(std::memory_order_acquire);
+  if (registered && registered->is_complete()) return registered;
+  Lifecycle &life = lifecycle();
+  std::lock_guard<std::mutex> guard(life.lock);
+  return register_image(life, &where);
+}
+
 /// The registration a call uses. Null: the call must leave the work to the host.
 Registration *registration_for(const Location &where) {
-  Registration *registered = current.load(std::memory_order_acquire);
-  if (!registered || !registered->is_complete()) {
-    Lifecycle &life = lifecycle();
-    std::lock_guard<std::mutex> guard(life.lock);
-    registered = register_image(life, &where);
-  }
+  Registration *registered = registered_or_null(where);
   if (!registered && offload_policy_is("mandatory")) give_up(where);
-  return registered && registered->enabled() ? registered : nullptr;
+  return registered && registered->loaded() ? registered : nullptr;
 }
 
 } // namespace
@@ -791,8 +2035,7 @@ __attribute__((visibility("protected"))) void rex_offload_fini() {
   life.finished = true;
   life.problem.clear();
   if (verbose()) say("unregistered");
-  // LLVM 18 crashes when it launches from an image that was registered again: it keeps the first one.
-  if (loaded_llvm() == 18)
+  if (ended->loaded() && ended->loaded()->must_stay())
     life.parked = ended;
   else
     delete ended;
@@ -804,102 +2047,278 @@ __attribute__((visibility("protected"))) const char *rex_offload_error() {
   return life.problem.empty() ? nullptr : life.problem.c_str();
 }
 
-// ---- Devices --------------------------------------------------------------------------------------------
+// ---- OpenMP's device routines ---------------------------------------------------------------------------
+//
+// The program's own calls of these come here. With libomptarget they go on to it; with liboffload they work
+// with the environment above.
 
 namespace {
 
-/// The runtime's number of a device: for it, -1 is the default device, and the initial device comes behind
-/// all others. Ends the program for a number that OpenMP calls invalid.
-int64_t runtime_device(const Location &where, int64_t device) {
-  constexpr int64_t kDefault = -1;
-  if (device >= 0) return device;
-  if (device == REX_DEVICE_DEFAULT) return kDefault;
-  if (device != REX_DEVICE_INITIAL) {
-    say(where.text() + ": device(" + std::to_string(device) +
-        ") is no device: numbers begin at 0, and omp_initial_device is " + std::to_string(REX_DEVICE_INITIAL));
-    std::exit(EXIT_FAILURE);
+/// The environment that the routines work with. Null: libomptarget's.
+Environment *own_environment() {
+  static Environment *const nothing = new Environment; // no image, no device
+  const Registration *registered = is_finished() ? nullptr : registered_or_null(Location("an OpenMP routine", "", 0));
+  if (carrier() != Carrier::liboffload) return hold_libomptarget(), nullptr;
+  return registered && registered->loaded() ? &environment() : nothing;
+}
+
+/// libomptarget's function of a name, or what other OpenMP runtime has one.
+template <typename Function> Function *their_function(const char *name) {
+  auto *found = runtime_function<Function>(name);
+  return found ? found : reinterpret_cast<Function *>(dlsym(RTLD_DEFAULT, name));
+}
+/// In a routine: leaves the call to libomptarget, unless liboffload carries this program.
+#define REX_ROUTINE(name, otherwise, ...)                                                                    \
+  Environment *const own = own_environment();                                                                \
+  if (!own) {                                                                                                \
+    static auto *const theirs = their_function<decltype(name)>(#name);                                       \
+    return theirs ? theirs(__VA_ARGS__) : otherwise;                                                         \
   }
-  static const auto initial_device = runtime_function<int()>("omp_get_initial_device");
-  return initial_device ? initial_device() : kDefault;
+
+/// The device of a number; null for the host and for numbers without a device.
+Device *numbered(const Environment &environment, int number) {
+  const bool is_device = number >= 0 && static_cast<size_t>(number) < environment.devices.size();
+  return is_device ? environment.devices[static_cast<size_t>(number)].get() : nullptr;
+}
+
+/// Whether a number stands for the host.
+bool is_host(const Environment &environment, int number) {
+  return number == static_cast<int>(environment.devices.size()) || number == REX_DEVICE_INITIAL;
+}
+
+/// One side of a copy: memory of a device, or (null) of the host.
+struct Side {
+  char *memory;
+  Device *device;
+};
+
+void copy(const Side &to, const Side &from, size_t bytes) {
+  if (bytes == 0) return;
+  if (to.device && from.device)
+    from.device->queue().copy_between(to.memory, to.device->handle, from.memory, bytes);
+  else if (to.device)
+    to.device->queue().copy_in(to.memory, from.memory, bytes);
+  else if (from.device)
+    from.device->queue().copy_out(to.memory, from.memory, bytes);
+  else
+    std::memmove(to.memory, from.memory, bytes);
+}
+
+/// Copies a box: extents, where it lies on each side, and the extents of the two arrays that it is part of.
+struct Box {
+  size_t element_bytes;
+  const size_t *extents, *to_offsets, *from_offsets, *to_extents, *from_extents;
+
+  void copy_rows(const Side &to, const Side &from, int dimensions) const { copy_rows(to, from, 0, dimensions); }
+
+private:
+  void copy_rows(Side to, Side from, int dimension, int dimensions) const {
+    size_t to_row = element_bytes, from_row = element_bytes; // bytes from one index to the next
+    for (int k = dimension + 1; k < dimensions; ++k) to_row *= to_extents[k], from_row *= from_extents[k];
+    to.memory += to_offsets[dimension] * to_row;
+    from.memory += from_offsets[dimension] * from_row;
+    if (dimension + 1 == dimensions) return copy(to, from, extents[dimension] * element_bytes);
+    for (size_t i = 0; i < extents[dimension]; ++i, to.memory += to_row, from.memory += from_row)
+      copy_rows(to, from, dimension + 1, dimensions);
+  }
+};
+
+/// Runs `work` after all that was launched, and waits for it. False when a number has no device.
+template <typename Work>
+bool copy_between(const Environment &own, void *to, int to_number, const void *from, int from_number, Work work) {
+  const Side target = {static_cast<char *>(to), numbered(own, to_number)};
+  const Side source = {static_cast<char *>(const_cast<void *>(from)), numbered(own, from_number)};
+  if ((!target.device && !is_host(own, to_number)) || (!source.device && !is_host(own, from_number))) return false;
+  for (Device *device : {target.device, source.device})
+    if (device) device->wait_for_queues();
+  work(target, source);
+  for (Device *device : {target.device, source.device})
+    if (device) device->queue().wait();
+  return true;
+}
+
+/// Waits for the tasks that an asynchronous routine depends on, and for their siblings.
+void wait_for_tasks(int dependences_count) {
+  if (dependences_count == 0) return;
+  auto *thread = reinterpret_cast<int32_t (*)(Ident *)>(dlsym(RTLD_DEFAULT, "__kmpc_global_thread_num"));
+  auto *wait = reinterpret_cast<int32_t (*)(Ident *, int32_t)>(dlsym(RTLD_DEFAULT, "__kmpc_omp_taskwait"));
+  if (thread && wait) wait(nullptr, thread(nullptr));
 }
 
 } // namespace
 
-// ---- Launch ---------------------------------------------------------------------------------------------
+extern "C" {
+
+REX_HIDDEN int omp_get_num_devices() {
+  REX_ROUTINE(omp_get_num_devices, 0)
+  return static_cast<int>(own->devices.size());
+}
+
+REX_HIDDEN int omp_get_initial_device() {
+  REX_ROUTINE(omp_get_initial_device, 0)
+  return static_cast<int>(own->devices.size());
+}
+
+REX_HIDDEN int omp_get_device_num() {
+  REX_ROUTINE(omp_get_device_num, 0)
+  return static_cast<int>(own->devices.size());
+}
+
+REX_HIDDEN void *omp_target_alloc(size_t bytes, int number) {
+  REX_ROUTINE(omp_target_alloc, nullptr, bytes, number)
+  if (bytes == 0) return nullptr;
+  Device *device = numbered(*own, number);
+  if (!device) return is_host(*own, number) ? std::malloc(bytes) : nullptr;
+  void *memory = nullptr;
+  if (liboffload().olMemAlloc(device->handle, ol::kDeviceMemory, bytes, &memory)) return nullptr;
+  std::lock_guard<std::mutex> guard(device->lock);
+  device->foreign.emplace(static_cast<char *>(memory), bytes);
+  return memory;
+}
+
+REX_HIDDEN void omp_target_free(void *memory, int number) {
+  REX_ROUTINE(omp_target_free, void(), memory, number)
+  Device *device = numbered(*own, number);
+  if (!device) return std::free(is_host(*own, number) ? memory : nullptr);
+  device->wait_for_queues();
+  std::lock_guard<std::mutex> guard(device->lock);
+  if (device->foreign.erase(static_cast<char *>(memory))) liboffload().olMemFree(memory);
+}
+
+REX_HIDDEN void *omp_get_mapped_ptr(const void *pointer, int number) {
+  REX_ROUTINE(omp_get_mapped_ptr, nullptr, pointer, number)
+  Device *device = numbered(*own, number);
+  if (!device) return is_host(*own, number) ? const_cast<void *>(pointer) : nullptr;
+  device->wait_for_queues(); // others may work with it
+  std::lock_guard<std::mutex> guard(device->lock);
+  const Entry *entry = device->find(pointer, 1);
+  return entry ? entry->device_of(pointer) : nullptr;
+}
+
+REX_HIDDEN int omp_target_is_present(const void *pointer, int number) {
+  REX_ROUTINE(omp_target_is_present, 0, pointer, number)
+  Device *device = numbered(*own, number);
+  if (!pointer || !device) return pointer && is_host(*own, number);
+  std::lock_guard<std::mutex> guard(device->lock);
+  return device->find(pointer, 1) != nullptr;
+}
+
+REX_HIDDEN int omp_target_is_accessible(const void *pointer, size_t bytes, int number) {
+  REX_ROUTINE(omp_target_is_accessible, 0, pointer, bytes, number)
+  Device *device = numbered(*own, number);
+  if (!pointer || !device) return pointer && is_host(*own, number);
+  std::lock_guard<std::mutex> guard(device->lock);
+  return device->owns(pointer);
+}
+
+REX_HIDDEN int omp_target_memcpy(void *to, const void *from, size_t bytes, size_t to_offset, size_t from_offset,
+                                 int to_number, int from_number) {
+  REX_ROUTINE(omp_target_memcpy, EINVAL, to, from, bytes, to_offset, from_offset, to_number, from_number)
+  const auto work = [=](Side target, Side source) {
+    copy({target.memory + to_offset, target.device}, {source.memory + from_offset, source.device}, bytes);
+  };
+  return to && from && copy_between(*own, to, to_number, from, from_number, work) ? 0 : EINVAL;
+}
+
+REX_HIDDEN int omp_target_memcpy_rect(void *to, const void *from, size_t element_bytes, int dimensions,
+                                      const size_t *extents, const size_t *to_offsets,
+                                      const size_t *from_offsets, const size_t *to_extents,
+                                      const size_t *from_extents, int to_number, int from_number) {
+  REX_ROUTINE(omp_target_memcpy_rect, EINVAL, to, from, element_bytes, dimensions, extents, to_offsets,
+              from_offsets, to_extents, from_extents, to_number, from_number)
+  if (!to && !from) return INT_MAX; // as many dimensions as there are
+  const Box box = {element_bytes, extents, to_offsets, from_offsets, to_extents, from_extents};
+  const auto work = [&](Side target, Side source) { box.copy_rows(target, source, dimensions); };
+  const bool is_valid = to && from && dimensions > 0 && element_bytes > 0;
+  return is_valid && copy_between(*own, to, to_number, from, from_number, work) ? 0 : EINVAL;
+}
+
+REX_HIDDEN void *omp_target_memset(void *memory, int value, size_t bytes, int number) {
+  REX_ROUTINE(omp_target_memset, nullptr, memory, value, bytes, number)
+  Device *device = numbered(*own, number);
+  if (!device) return is_host(*own, number) ? std::memset(memory, value, bytes) : memory;
+  if (!memory || bytes == 0) return memory;
+  device->wait_for_queues();
+  device->queue().fill(memory, static_cast<unsigned char>(value), bytes);
+  device->queue().wait();
+  return memory;
+}
+
+REX_HIDDEN int omp_target_memcpy_async(void *to, const void *from, size_t bytes, size_t to_offset,
+                                       size_t from_offset, int to_number, int from_number, int count,
+                                       void *dependences) {
+  REX_ROUTINE(omp_target_memcpy_async, EINVAL, to, from, bytes, to_offset, from_offset, to_number, from_number,
+              count, dependences)
+  wait_for_tasks(count);
+  return omp_target_memcpy(to, from, bytes, to_offset, from_offset, to_number, from_number);
+}
+
+REX_HIDDEN int omp_target_memcpy_rect_async(void *to, const void *from, size_t element_bytes, int dimensions,
+                                            const size_t *extents, const size_t *to_offsets,
+                                            const size_t *from_offsets, const size_t *to_extents,
+                                            const size_t *from_extents, int to_number, int from_number, int count,
+                                            void *dependences) {
+  REX_ROUTINE(omp_target_memcpy_rect_async, EINVAL, to, from, element_bytes, dimensions, extents, to_offsets,
+              from_offsets, to_extents, from_extents, to_number, from_number, count, dependences)
+  wait_for_tasks(count);
+  return omp_target_memcpy_rect(to, from, element_bytes, dimensions, extents, to_offsets, from_offsets,
+                                to_extents, from_extents, to_number, from_number);
+}
+
+REX_HIDDEN void *omp_target_memset_async(void *memory, int value, size_t bytes, int number, int count,
+                                         void *dependences) {
+  REX_ROUTINE(omp_target_memset_async, nullptr, memory, value, bytes, number, count, dependences)
+  wait_for_tasks(count);
+  return omp_target_memset(memory, value, bytes, number);
+}
+
+REX_HIDDEN int omp_target_associate_ptr(const void *host, const void *memory, size_t bytes, size_t offset,
+                                        int number) {
+  REX_ROUTINE(omp_target_associate_ptr, EINVAL, host, memory, bytes, offset, number)
+  Device *device = numbered(*own, number);
+  if (!device || !host || !memory || bytes == 0) return EINVAL;
+  char *counterpart = static_cast<char *>(const_cast<void *>(memory)) + offset;
+  std::lock_guard<std::mutex> guard(device->lock);
+  bool is_inside = false;
+  if (const Entry *known = device->find(host, bytes, is_inside))
+    return is_inside && known->is_permanent && known->device_of(host) == counterpart ? 0 : EINVAL;
+  Entry entry;
+  entry.begin = entry.base = static_cast<char *>(const_cast<void *>(host));
+  entry.end = entry.begin + bytes;
+  entry.device = counterpart;
+  entry.is_permanent = true;
+  device->present.emplace(entry.begin, entry);
+  return 0;
+}
+
+REX_HIDDEN int omp_target_disassociate_ptr(const void *host, int number) {
+  REX_ROUTINE(omp_target_disassociate_ptr, EINVAL, host, number)
+  Device *device = numbered(*own, number);
+  if (!device) return EINVAL;
+  device->wait_for_queues();
+  std::lock_guard<std::mutex> guard(device->lock);
+  const Entry *entry = device->find(host, 1);
+  if (!entry || !entry->is_permanent || entry->begin != host) return EINVAL;
+  device->present.erase(entry->begin);
+  return 0;
+}
+
+} // extern "C"
+
+// ---- Calls of lowered files -----------------------------------------------------------------------------
 
 namespace {
 
-struct Geometry {
-  int32_t teams, threads;
-};
-
-/// Fills in what the program left open: one thread per iteration, in so many teams that an H100 is full
-/// several times over and no more. More teams are slower there, by a little for plain loops (2^24 iterations
-/// in 131,072 teams: 127 us, in 8,192: 121 us) and by far for reductions (295 us and 83 us). On the host,
-/// where a team runs on one processor, a few small teams.
-Geometry choose_geometry(Geometry asked, uint64_t trips, Image::Kind kind) {
-  struct Default {
-    int32_t threads;
-    uint64_t teams_max, teams_unknown_trips;
-  };
-  constexpr Default kGpu = {128, 8192, 432}, kGpuFew = {512, 528, 132}, kGpuEach = {256, 1 << 20, 432};
-  constexpr Default kHost = {4, 8, 1};
-  const bool each = asked.teams == REX_TEAMS_EACH;
-  const Default chosen = kind == Image::Kind::host      ? kHost
-                         : asked.teams == REX_TEAMS_FEW ? kGpuFew
-                         : each                         ? kGpuEach
-                                                        : kGpu;
-
-  Geometry geometry = asked;
-  if (asked.threads <= 0) geometry.threads = chosen.threads;
-  if (asked.teams <= 0) {
-    const uint64_t trips_per_team = each ? 1 : static_cast<uint64_t>(geometry.threads);
-    const uint64_t needed = trips > 0 ? (trips - 1) / trips_per_team + 1 : chosen.teams_unknown_trips;
-    geometry.teams = static_cast<int32_t>(std::min(needed, chosen.teams_max));
-  }
-  return geometry;
+/// The runtime's number of a device: -1 is the default device, and the initial device comes behind all others.
+/// Ends the program for a number that OpenMP calls invalid.
+int64_t runtime_device(const Location &where, int64_t device) {
+  if (device >= 0) return device;
+  if (device == REX_DEVICE_DEFAULT) return kDefaultDevice;
+  if (device == REX_DEVICE_INITIAL) return omp_get_initial_device();
+  say(where.text() + ": device(" + std::to_string(device) +
+      ") is no device: numbers begin at 0, and omp_initial_device is " + std::to_string(REX_DEVICE_INITIAL));
+  std::exit(EXIT_FAILURE);
 }
-
-/// The arrays of a launch with three literals behind: teams, threads, dynamic shared bytes. The host plugin
-/// calls a kernel once and passes no geometry; the image runs the grid by these (rex_nvidia.cu).
-class HostArguments {
-public:
-  HostArguments(__tgt_kernel_arguments &arguments, Geometry geometry)
-      : bases_(arguments.ArgBasePtrs, arguments.ArgBasePtrs + arguments.NumArgs),
-        begins_(arguments.ArgPtrs, arguments.ArgPtrs + arguments.NumArgs),
-        sizes_(arguments.ArgSizes, arguments.ArgSizes + arguments.NumArgs),
-        types_(arguments.ArgTypes, arguments.ArgTypes + arguments.NumArgs) {
-    if (arguments.ArgNames) names_.assign(arguments.ArgNames, arguments.ArgNames + arguments.NumArgs);
-    if (arguments.ArgMappers) mappers_.assign(arguments.ArgMappers, arguments.ArgMappers + arguments.NumArgs);
-    append(static_cast<uint64_t>(geometry.teams));
-    append(static_cast<uint64_t>(geometry.threads));
-    append(arguments.DynCGroupMem);
-
-    arguments.NumArgs = static_cast<uint32_t>(bases_.size());
-    arguments.ArgBasePtrs = bases_.data();
-    arguments.ArgPtrs = begins_.data();
-    arguments.ArgSizes = sizes_.data();
-    arguments.ArgTypes = types_.data();
-    arguments.ArgNames = arguments.ArgNames ? names_.data() : nullptr;
-    arguments.ArgMappers = arguments.ArgMappers ? mappers_.data() : nullptr;
-    arguments.DynCGroupMem = 0;
-  }
-
-private:
-  void append(uint64_t literal) {
-    constexpr int64_t kParameter = 0x20, kLiteral = 0x100;
-    bases_.push_back(rex_literal(&literal, sizeof literal));
-    begins_.push_back(bases_.back());
-    sizes_.push_back(sizeof literal);
-    types_.push_back(kParameter | kLiteral);
-    names_.push_back(nullptr);
-    mappers_.push_back(nullptr);
-  }
-
-  std::vector<void *> bases_, begins_;
-  std::vector<int64_t> sizes_, types_;
-  std::vector<void *> names_, mappers_;
-};
 
 const char *kernel_name(const void *key) {
   for (const __tgt_offload_entry &entry : HostEntries())
@@ -907,22 +2326,31 @@ const char *kernel_name(const void *key) {
   return "of an unknown key";
 }
 
-#if REX_LLVM_ABI >= 15
-int launch(Ident *where, int64_t device, Geometry geometry, void *key, __tgt_kernel_arguments &arguments) {
-  arguments.Version = REX_LLVM_ABI >= 19 ? 3 : REX_LLVM_ABI >= 16 ? 2 : 1;
-  // 15 reads the parameters, 16 and later read the packet.
-  arguments.NumTeams[0] = static_cast<uint32_t>(geometry.teams);
-  arguments.ThreadLimit[0] = static_cast<uint32_t>(geometry.threads);
-  return llvm_target_kernel(where, device, geometry.teams, geometry.threads, key, &arguments);
+/// Prints the items of a data call: what happens to each, as far as the map type says.
+void say_items(const Location &where, const char *call, const Items &items) {
+  for (int32_t i = 0; i < items.count; ++i) {
+    char item[160];
+    const int64_t type = items.types[i];
+    const char *name = items.names ? static_cast<const char *>(items.names[i]) : nullptr; // ";item;file;line;0;;"
+    if (name && *name == ';')
+      std::snprintf(item, sizeof item, "%.*s", static_cast<int>(std::strcspn(name + 1, ";")), name + 1);
+    else
+      std::snprintf(item, sizeof item, "%p", items.begins[i]);
+    const char *kind = type & kDelete                       ? "delete"
+                       : (type & (kTo | kFrom)) == (kTo | kFrom) ? "tofrom"
+                       : type & kTo                         ? "to"
+                       : type & kFrom                       ? "from"
+                                                            : "alloc";
+    say(where.text() + ": " + call + " " + kind + " " + item + ", " + std::to_string(items.sizes[i]) + " bytes");
+  }
 }
-#else
-int launch(Ident *where, int64_t device, Geometry geometry, void *key, __tgt_kernel_arguments &arguments) {
-  if (arguments.Tripcount) llvm_push_tripcount(where, device, arguments.Tripcount);
-  return llvm_target_teams(where, device, key, static_cast<int32_t>(arguments.NumArgs), arguments.ArgBasePtrs,
-                           arguments.ArgPtrs, arguments.ArgSizes, arguments.ArgTypes, arguments.ArgNames,
-                           arguments.ArgMappers, geometry.teams, geometry.threads);
+
+/// The image whose runtime carries out a data call. Null: nothing is to be done.
+LoadedImage *image_for(const char *call, const Location &where, const Items &items) {
+  Registration *registered = registration_for(where);
+  if (registered && verbose()) say_items(where, call, items);
+  return registered ? registered->loaded() : nullptr;
 }
-#endif
 
 } // namespace
 
@@ -937,58 +2365,16 @@ int rex___tgt_target_kernel(const char *file, const char *function, int line, in
   if (verbose())
     say(where.text() + ": launch " + kernel_name(key) + ", " + std::to_string(geometry.teams) + " teams of " +
         std::to_string(geometry.threads) + " threads, " + std::to_string(arguments->NumArgs) + " arguments");
-
-  __tgt_kernel_arguments fresh = *arguments; // the runtime writes into the packet
-  if (registered->kind() == Image::Kind::nvidia) return launch(where.ident(), number, geometry, key, fresh);
-  HostArguments extended(fresh, geometry);
-  return launch(where.ident(), number, geometry, key, fresh);
+  return registered->loaded()->launch(where, number, geometry, key, *arguments);
 }
-
-// ---- Data -----------------------------------------------------------------------------------------------
-
-namespace {
-
-/// Prints the items of a data call: what happens to each, as far as the map type says.
-void say_items(const Location &where, const char *call, int32_t count, void **begins, const int64_t *sizes,
-               const int64_t *types, void **names) {
-  constexpr int64_t kTo = 1, kFrom = 2, kDelete = 8;
-  for (int32_t i = 0; i < count; ++i) {
-    char item[160];
-    const char *name = names ? static_cast<const char *>(names[i]) : nullptr; // ";item;file;line;0;;"
-    if (name && *name == ';')
-      std::snprintf(item, sizeof item, "%.*s", static_cast<int>(std::strcspn(name + 1, ";")), name + 1);
-    else
-      std::snprintf(item, sizeof item, "%p", begins[i]);
-    const char *kind = types[i] & kDelete                ? "delete"
-                       : (types[i] & 3) == (kTo | kFrom) ? "tofrom"
-                       : types[i] & kTo                  ? "to"
-                       : types[i] & kFrom                ? "from"
-                                                         : "alloc";
-    say(where.text() + ": " + call + " " + kind + " " + item + ", " + std::to_string(sizes[i]) + " bytes");
-  }
-}
-
-/// Whether a data call goes to the runtime.
-bool data_call(const char *call, const Location &where, int32_t count, void **begins, const int64_t *sizes,
-               const int64_t *types, void **names) {
-  if (!registration_for(where)) return false;
-  if (verbose()) say_items(where, call, count, begins, sizes, types, names);
-  return true;
-}
-
-} // namespace
 
 void rex___tgt_target_data_begin(const char *file, const char *function, int line, int64_t device,
                                  int32_t count, void **bases, void **begins, int64_t *sizes, int64_t *types,
                                  void **names) {
   Location where(file, function, line);
   const int64_t number = runtime_device(where, device);
-  if (!data_call("data begin", where, count, begins, sizes, types, names)) return;
-  llvm_data_begin(where.ident(), number, count, bases, begins, sizes, types, names, nullptr);
-  // What is not on the device keeps its address (OpenMP 5.1); LLVM before 22 returns null.
-  constexpr int64_t kReturned = 0x40;
-  for (int32_t i = 0; i < count; ++i)
-    if ((types[i] & kReturned) && !bases[i]) bases[i] = begins[i];
+  const Items items = {count, bases, begins, sizes, types, names};
+  if (LoadedImage *image = image_for("data begin", where, items)) image->data_begin(where, number, items);
 }
 
 void rex___tgt_target_data_end(const char *file, const char *function, int line, int64_t device,
@@ -996,8 +2382,8 @@ void rex___tgt_target_data_end(const char *file, const char *function, int line,
                                void **names) {
   Location where(file, function, line);
   const int64_t number = runtime_device(where, device);
-  if (data_call("data end", where, count, begins, sizes, types, names))
-    llvm_data_end(where.ident(), number, count, bases, begins, sizes, types, names, nullptr);
+  const Items items = {count, bases, begins, sizes, types, names};
+  if (LoadedImage *image = image_for("data end", where, items)) image->data_end(where, number, items);
 }
 
 void rex___tgt_target_data_update(const char *file, const char *function, int line, int64_t device,
@@ -1005,8 +2391,8 @@ void rex___tgt_target_data_update(const char *file, const char *function, int li
                                   void **names) {
   Location where(file, function, line);
   const int64_t number = runtime_device(where, device);
-  if (data_call("data update", where, count, begins, sizes, types, names))
-    llvm_data_update(where.ident(), number, count, bases, begins, sizes, types, names, nullptr);
+  const Items items = {count, bases, begins, sizes, types, names};
+  if (LoadedImage *image = image_for("data update", where, items)) image->data_update(where, number, items);
 }
 
 // ---- Lists of items -------------------------------------------------------------------------------------

@@ -443,6 +443,17 @@ template <typename Value> REX_DEVICE Value rex_broadcast(Value value) {
   return *room;
 }
 
+/// The first thread's object, to the copies of the other threads of a parallel region of `threads` threads.
+template <typename Object> REX_DEVICE void rex_copyprivate(Object &object, unsigned threads = blockDim.x) {
+  if (threads < 2) return;
+  REX_SHARED_ROOM(Object, 1, room);
+  rex_barrier(threads); // the readers of the call before have read
+  if (threadIdx.x == 0) __builtin_memcpy(room, &object, sizeof object);
+  rex_barrier(threads);
+  if (threadIdx.x != 0) __builtin_memcpy(&object, room, sizeof object);
+  rex_barrier(threads); // whoever changes what it refers to does so after all have read
+}
+
 /// The value that the block's first thread computes, to all its threads.
 template <typename Function> REX_DEVICE auto rex_leader(Function function) -> decltype(function()) {
   typedef decltype(function()) Value;

@@ -335,15 +335,21 @@ pub enum Plan {
         /// Its statement.
         body: Box<Plan>,
     },
-    /// One thread executes it; `waits` adds the barrier that `single` without `nowait` has.
+    /// One thread executes it.
     Single {
         /// The threads it is one of.
         crew: Crew,
+        /// Its number, if not 0.
+        chosen: Option<Expr>,
         /// Its statement.
         body: Box<Plan>,
-        /// Whether the other threads wait.
+        /// Variables of its that the other threads get copies of.
+        copied: Vec<SmolStr>,
+        /// The other threads wait for it.
         waits: bool,
     },
+    /// Threads share sections.
+    Sections(Box<SectionsPlan>),
     /// A memory fence.
     Fence,
 }
@@ -366,6 +372,7 @@ impl Plan {
             Plan::Sequence(plans) => plans.iter().for_each(|plan| plan.visit(see)),
             Plan::Loop(plan) => plan.body.visit(see),
             Plan::Parallel(plan) => plan.body.visit(see),
+            Plan::Sections(plan) => plan.sections.iter().for_each(|plan| plan.visit(see)),
             Plan::Reduce { body, .. }
             | Plan::Critical { body, .. }
             | Plan::Single { body, .. }
@@ -456,6 +463,8 @@ pub enum Crew {
     Part,
     /// Those that execute the parallel region from which the function is called.
     Caller,
+    /// One thread alone.
+    One,
 }
 
 /// A parallel region.
@@ -490,14 +499,62 @@ pub struct LoopPlan {
     pub reductions: Vec<ReductionPlan>,
     /// Variables whose value of the last iteration is kept.
     pub lastprivates: Vec<LastprivatePlan>,
-    /// Loops (0 is the outermost) whose variable's value after the loop is stored behind a parameter.
-    pub final_values: Vec<(usize, SmolStr)>,
+    /// Loop variables whose value after the loop is kept.
+    pub final_values: Vec<FinalValue>,
+    /// Variables that grow with the iterations.
+    pub linears: Vec<LinearPlan>,
     /// The innermost body.
     pub body: Plan,
     /// The threads wait for each other after the loop.
     pub waits: bool,
-    /// Chunk of a static schedule.
-    pub chunk: Option<Expr>,
+    /// Consecutive iterations that one of those who share them gets at a time; 1 otherwise.
+    pub chunk: Option<Chunk>,
+}
+
+/// How many consecutive iterations belong together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Chunk {
+    /// As many as the program says.
+    Given(Expr),
+    /// All of a thread's.
+    Even,
+}
+
+/// The value that a loop variable has after the loop.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FinalValue {
+    /// The loop; 0 is the outermost.
+    pub depth: usize,
+    /// Where the value goes.
+    pub target: LastprivateTarget,
+}
+
+/// A `linear` variable: the value around the loop, plus the step for each iteration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LinearPlan {
+    /// The variable.
+    pub name: SmolStr,
+    /// Its type.
+    pub ty: TypeId,
+    /// The step, if not 1.
+    pub step: Option<Expr>,
+}
+
+/// A `sections` construct.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SectionsPlan {
+    /// Who shares the sections.
+    pub crew: Crew,
+    /// Copies each thread has of its own.
+    pub privates: Vec<Prologue>,
+    /// Private accumulators combined at the end.
+    pub reductions: Vec<ReductionPlan>,
+    /// Variables whose value of the last section is kept.
+    pub lastprivates: Vec<LastprivatePlan>,
+    /// The sections.
+    pub sections: Vec<Plan>,
+    /// The threads wait for each other at the end.
+    pub waits: bool,
 }
 
 /// Who shares the iterations of a loop.
@@ -509,8 +566,6 @@ pub enum IterationSpace {
     Teams,
     /// The threads of a parallel region.
     Crew(Crew),
-    /// Nobody: the executing thread does them all.
-    Thread,
 }
 
 /// A reduction's private accumulator and where it ends.

@@ -78,6 +78,8 @@ pub enum SharingAttribute {
     Lastprivate,
     /// `linear` with its step, if not 1.
     Linear(Option<TextRange>),
+    /// `copyprivate`
+    Copyprivate,
     /// `reduction` of a whole variable or of sections of it.
     Reduction {
         /// The operation.

@@ -12,6 +12,7 @@ mod plan;
 mod queries;
 mod sharing;
 mod team;
+mod worksharing;
 
 use rex_ir::expr::Expr;
 use rex_ir::facet::Facet;
@@ -96,7 +97,15 @@ fn same<T: PartialEq>(a: &la_arena::Arena<T>, b: &la_arena::Arena<T>) -> bool {
 fn shape_of(program: &Program, forks: &Forks, id: RegionId) -> Shape {
     let construct = &program.constructs[program.regions[id].construct];
     let forks_inside = team::forks_inside(program, forks, program.regions[id].construct);
+    let planner = Planner::new(program, id, Shape::Parallel);
+    // The threads of one team can wait for each other.
+    let waits = !construct.has(Leaf::Teams)
+        && (planner.is_ordered(construct)
+            || !planner.linears(construct).is_empty()
+            || planner.has_chunks_to_show(construct));
     match construct.nest {
+        Some(_) if waits && construct.has(Leaf::Parallel) => Shape::Parallel,
+        Some(_) if waits => Shape::Serial,
         Some(_) if forks_inside && !construct.has(Leaf::Parallel) => Shape::Team,
         Some(_) => Shape::Loop,
         None if construct.has(Leaf::Parallel) => Shape::Parallel,
@@ -501,8 +510,13 @@ impl Assembly<'_, '_> {
         construct.sharing.iter().any(|sharing| {
             sharing.symbol == symbol
                 && match &sharing.attribute {
-                    SharingAttribute::Reduction { .. } => true,
-                    SharingAttribute::Lastprivate => construct.nest.is_some(),
+                    SharingAttribute::Reduction { .. } => {
+                        self.shape != Shape::Parallel
+                            || (construct.nest.is_none() && !construct.has(Leaf::Sections))
+                    }
+                    SharingAttribute::Lastprivate => {
+                        construct.nest.is_some() && matches!(self.shape, Shape::Loop | Shape::Team)
+                    }
                     _ => false,
                 }
         })
@@ -514,6 +528,10 @@ impl Assembly<'_, '_> {
         else {
             return false;
         };
+        // The user's loop stays as it is.
+        if self.shape == Shape::Serial {
+            return false;
+        }
         self.program.constructs[region.construct]
             .nest
             .is_some_and(|nest| {

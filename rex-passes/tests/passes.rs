@@ -106,16 +106,16 @@ fn target_outlining_makes_a_kernel_and_a_launch() {
         "target-outlining",
         LOOP,
         &expect![[r#"
-        changed: yes
-        +kernels:
-        +  OUT__1__f87df4c4__f__4__kernel__ Independent
-        +    parameter a Declared(TypeId(4))
-        +    parameter n__arg Slot
-        +    Literal { name: "n", ty: TypeId(5), parameter: "n__arg" }
-        +    Loop(LoopPlan { construct: Idx::<Construct>(0), nest: Idx::<LoopNest>(0), depth: 1, space: Grid, privates: [], reductions: [], lastprivates: [], final_values: [], body: Text(BodyText { range: 182..201, replacements: [] }), waits: false, chunk: None })
-        +launches:
-        +  OUT__1__f87df4c4__f__4__kernel__ teams None threads None trips Some(Call("rex_trips", [ToInt64(Source(170..171)), Int(1)]))
-    "#]],
+            changed: yes
+            +kernels:
+            +  OUT__1__f87df4c4__f__4__kernel__ Independent
+            +    parameter a Declared(TypeId(4))
+            +    parameter n__arg Slot
+            +    Literal { name: "n", ty: TypeId(5), parameter: "n__arg" }
+            +    Loop(LoopPlan { construct: Idx::<Construct>(0), nest: Idx::<LoopNest>(0), depth: 1, space: Grid, privates: [], reductions: [], lastprivates: [], final_values: [], linears: [], body: Text(BodyText { range: 182..201, replacements: [] }), waits: false, chunk: None })
+            +launches:
+            +  OUT__1__f87df4c4__f__4__kernel__ teams None threads None trips Some(Call("rex_trips", [ToInt64(Source(170..171)), Int(1)]))
+        "#]],
     );
 }
 

@@ -3,7 +3,7 @@
 //! The region's own statement, once. Variables that the region has copies of get them here too, where the statement may change them; directives that make no sense without the
 //! enclosing `target` or `teams` are left out.
 
-use rex_ir::region::{CapturedObject, RegionId, Transport};
+use rex_ir::region::{CapturedObject, ConstructId, RegionId, Transport};
 use rex_ir::ty::TypeKind;
 use rex_syntax::edit::EditSet;
 use rex_syntax::layout::indent_at;
@@ -22,28 +22,21 @@ impl Host<'_> {
         };
         let own = indent_at(self.program.source(), statement.start());
         let mut edits = EditSet::new();
-        for directive in &self.program.unit.directives {
-            if !statement.contains_range(directive.range) {
+        for (id, inner) in self.program.constructs.iter() {
+            if !statement.contains_range(inner.range) || !self.is_dropped(region.construct, id) {
                 continue;
             }
-            let needs_region = directive.leaves.iter().any(|leaf| {
-                matches!(
-                    leaf,
-                    Leaf::Teams | Leaf::Distribute | Leaf::Loop | Leaf::Target
-                )
-            });
-            let orphan = matches!(
-                directive.first(),
-                Some(Leaf::For | Leaf::Sections | Leaf::Single | Leaf::Barrier | Leaf::Ordered)
-            ) && construct.has(Leaf::Parallel);
-            let hidden = self
-                .program
-                .unit
-                .inactive
-                .iter()
-                .any(|arm| arm.contains_range(directive.range));
-            if (needs_region || orphan) && !hidden {
-                edits.delete(directive.range - statement.start());
+            for directive in &inner.directives {
+                let range = self.program.unit.directives[*directive].range;
+                let hidden = self
+                    .program
+                    .unit
+                    .inactive
+                    .iter()
+                    .any(|arm| arm.contains_range(range));
+                if statement.contains_range(range) && !hidden {
+                    edits.delete(range - statement.start());
+                }
             }
         }
         edits.extend(self.rename_edits(statement));
@@ -131,5 +124,38 @@ impl Host<'_> {
         ));
         lines.push("}".to_string());
         lines.join(&format!("\n{indent}"))
+    }
+
+    /// Whether a construct inside a region makes no sense without the region's own construct.
+    fn is_dropped(&self, region: ConstructId, id: ConstructId) -> bool {
+        let constructs = &self.program.constructs;
+        let construct = &constructs[id];
+        let around: Vec<ConstructId> =
+            std::iter::successors(construct.parent, |outer| constructs[*outer].parent)
+                .take_while(|outer| *outer != region)
+                .collect();
+        // The construct of a kind around it, if the host keeps it.
+        let is_kept_in = |leaves: &[Leaf]| {
+            around
+                .iter()
+                .find(|outer| leaves.iter().any(|leaf| constructs[**outer].has(*leaf)))
+                .is_some_and(|outer| !self.is_dropped(region, *outer))
+        };
+        let binds_to_region = constructs[region].has(Leaf::Parallel)
+            && !around
+                .iter()
+                .any(|outer| constructs[*outer].has(Leaf::Parallel));
+        let needs_region = [Leaf::Teams, Leaf::Distribute, Leaf::Loop, Leaf::Target]
+            .iter()
+            .any(|leaf| construct.has(*leaf));
+        match construct.leaves.first() {
+            _ if needs_region => true,
+            Some(Leaf::Section) => !is_kept_in(&[Leaf::Sections]),
+            Some(Leaf::Scan | Leaf::Ordered) => !is_kept_in(&[Leaf::For, Leaf::Simd]),
+            Some(Leaf::For | Leaf::Sections | Leaf::Single | Leaf::Scope | Leaf::Barrier) => {
+                binds_to_region
+            }
+            _ => false,
+        }
     }
 }

@@ -224,9 +224,12 @@ impl<'u> Builder<'u> {
         self.collect(node, statement, construct, &mut uses);
         for idx in &directives {
             for clause in &unit.directives[*idx].clauses {
-                if matches!(clause.name, ClauseName::Schedule | ClauseName::DistSchedule)
-                    && let Some(expression) = clause.expression()
-                {
+                let expression = match clause.name {
+                    ClauseName::Schedule | ClauseName::DistSchedule => clause.expression(),
+                    ClauseName::Linear => self.linear_step(clause),
+                    _ => None,
+                };
+                if let Some(expression) = expression {
                     self.collect_text(expression, false, statement, construct, &mut uses);
                 }
             }
@@ -522,7 +525,11 @@ impl<'u> Builder<'u> {
         for directive in &unit.directives {
             if statement.contains_range(directive.range) {
                 for clause in &directive.clauses {
-                    if let Some(expression) = clause.expression() {
+                    let expression = match clause.name {
+                        ClauseName::Linear => self.linear_step(clause),
+                        _ => clause.expression(),
+                    };
+                    if let Some(expression) = expression {
                         self.collect_text(expression, false, statement, construct, uses);
                     }
                     for item in clause.items() {
@@ -1111,7 +1118,9 @@ impl<'u> Builder<'u> {
                     _ => Transport::Storage,
                 },
                 (SharingAttribute::Private, false) => Transport::Private,
-                (SharingAttribute::Shared, _) | (_, false) => continue,
+                (SharingAttribute::Shared | SharingAttribute::Copyprivate, _) | (_, false) => {
+                    continue;
+                }
             };
             // `firstprivate` and `lastprivate` together: the storage is needed.
             if result != Some(Transport::Storage) {

@@ -3,6 +3,7 @@
 use rex_syntax::TextRange;
 use rex_syntax::diag::{Code, Diagnostic};
 use rex_syntax::omp::clause::{Clause, ClauseName};
+use rex_syntax::omp::directive::Leaf;
 
 use super::Builder;
 use crate::region::ConstructId;
@@ -22,17 +23,15 @@ fn support(name: ClauseName) -> Support {
     use ClauseName::*;
     match name {
         Collapse | Default | Defaultmap | Depend | Device | DistSchedule | Firstprivate | From
-        | HasDeviceAddr | If | IsDevicePtr | Lastprivate | Map | Nowait | NumTeams | NumThreads
-        | Private | Reduction | Schedule | Shared | ThreadLimit | To | UseDeviceAddr
-        | UseDevicePtr => Support::Acted,
+        | HasDeviceAddr | If | IsDevicePtr | Lastprivate | Linear | Map | Nowait | NumTeams
+        | NumThreads | Ordered | Private | Reduction | Schedule | Shared | ThreadLimit | To
+        | UseDeviceAddr | UseDevicePtr => Support::Acted,
         // Threads of a device have no places; vector lengths, alignments and cache hints change no values; iterations in any order are in order, too.
         Affinity | Aligned | Bind | Hint | Mergeable | Nogroup | Nontemporal | Order | Priority
         | ProcBind | Safelen | Safesync | Severity | Simdlen | Threadset | Untied => {
             Support::Harmless
         }
-        Linear => Support::Unsupported("write the variable's value from the iteration number"),
         InReduction | TaskReduction => Support::Unsupported("use `reduction` on this directive"),
-        Ordered => Support::Unsupported("remove `ordered`; iterations on a device have no order"),
         Allocate | UsesAllocators => Support::Unsupported("use ordinary local variables"),
         OmpxDynCgroupMem => Support::Unsupported("use an array of constant size in the region"),
         OmpxBare | OmpxAttribute => {
@@ -145,14 +144,14 @@ impl Builder<'_> {
                         ),
                         help,
                     ),
-                    Support::Acted => self.check_modifiers(clause),
+                    Support::Acted => self.check_modifiers(construct, clause),
                     Support::Harmless => {}
                 }
             }
         }
     }
 
-    fn check_modifiers(&mut self, clause: &Clause) {
+    fn check_modifiers(&mut self, construct: ConstructId, clause: &Clause) {
         let unknown = |known: &[&str]| {
             clause
                 .modifiers()
@@ -164,7 +163,10 @@ impl Builder<'_> {
             ClauseName::Reduction => clause
                 .modifiers()
                 .iter()
-                .find(|modifier| matches!(self.text(modifier.word), "inscan" | "task"))
+                .find(|modifier| {
+                    let is_distributed = self.constructs[construct].has(Leaf::Teams);
+                    is_distributed && self.text(modifier.word) == "inscan"
+                })
                 .map(|modifier| modifier.range),
             name => known_modifiers(name).and_then(unknown),
         };

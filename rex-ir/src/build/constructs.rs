@@ -267,7 +267,8 @@ impl<'u> Builder<'u> {
             ClauseName::Firstprivate => SharingAttribute::Firstprivate,
             ClauseName::Lastprivate => SharingAttribute::Lastprivate,
             ClauseName::Shared => SharingAttribute::Shared,
-            ClauseName::Linear => SharingAttribute::Linear(None),
+            ClauseName::Linear => SharingAttribute::Linear(self.linear_step(clause)),
+            ClauseName::Copyprivate => SharingAttribute::Copyprivate,
             ClauseName::Reduction | ClauseName::InReduction | ClauseName::TaskReduction => {
                 let Some(operation) = self.reduction_operation(clause) else {
                     return;
@@ -318,6 +319,17 @@ impl<'u> Builder<'u> {
                 at: item.range,
             });
         }
+    }
+
+    /// `linear(x : 2)`, `linear(x : val, step(2))`, `linear(val(x) : 2)`
+    pub(super) fn linear_step(&self, clause: &Clause) -> Option<TextRange> {
+        clause.modifiers().iter().find_map(|modifier| {
+            match (self.text(modifier.word), modifier.argument) {
+                ("step", Some(step)) => Some(step),
+                ("val" | "ref" | "uval", _) => None,
+                _ => Some(modifier.range),
+            }
+        })
     }
 
     fn reduction_operation(&mut self, clause: &Clause) -> Option<ReductionOperation> {

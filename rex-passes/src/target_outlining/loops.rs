@@ -1,16 +1,20 @@
 //! Plans of loops: over the grid, over the teams, over the threads of a parallel region, or for one thread.
 
 use rex_ir::expr::Expr;
-use rex_ir::kernel::{Crew, IterationSpace, LoopPlan, ParallelPlan, Plan};
+use rex_ir::kernel::{
+    Chunk, Crew, FinalValue, IterationSpace, LastprivateTarget, LoopPlan, ParallelPlan, Plan,
+};
 use rex_ir::namer;
 use rex_ir::program::Program;
-use rex_ir::region::{Construct, ConstructId, RegionId, SharingAttribute};
+use rex_ir::region::{
+    CapturedObject, Construct, ConstructId, RegionId, SharingAttribute, Transport,
+};
 use rex_syntax::TextRange;
 use rex_syntax::omp::clause::ClauseName;
 use rex_syntax::omp::directive::Leaf;
 
 use super::plan::{Context, Planner};
-use super::{geometry, team};
+use super::{geometry, queries, team};
 
 impl Planner<'_> {
     /// How many loops of a nest form a rectangle, and the text of one iteration of it.
@@ -51,24 +55,24 @@ impl Planner<'_> {
         let lastprivates = self.region_lastprivates(construct);
         // A loop variable that the data environment holds gets its value after the loop.
         let captures = self.region().map_or(&[][..], |region| &region.captures);
-        let final_values = self.program.nests[nest].loops[..depth]
-            .iter()
-            .enumerate()
-            .filter(|(_, canonical)| !canonical.declares_variable)
-            .filter(|(_, canonical)| {
-                construct.sharing.iter().any(|sharing| {
-                    sharing.attribute == SharingAttribute::Lastprivate
-                        && *self.program.name(sharing.symbol) == canonical.variable
-                })
+        let is_stored = |variable: &str| {
+            captures.iter().any(|capture| {
+                matches!(capture.object, CapturedObject::Variable(symbol) if *self.program.name(symbol) == variable)
+                    && capture.transport == Transport::Storage
             })
-            .filter_map(|(idx, canonical)| {
-                captures.iter().find(|capture| {
-                    matches!(capture.object, rex_ir::region::CapturedObject::Variable(symbol) if *self.program.name(symbol) == canonical.variable)
-                        && capture.transport == rex_ir::region::Transport::Storage
-                })?;
-                Some((idx, namer::argument(&canonical.variable)))
+        };
+        let final_values = self
+            .kept_variables(construct, depth)
+            .filter(|(_, variable)| is_stored(variable))
+            .map(|(depth, variable)| FinalValue {
+                depth,
+                target: LastprivateTarget::Parameter(namer::argument(variable)),
             })
             .collect();
+        if let Some(linear) = self.linears(construct).first() {
+            let name = linear.name.clone();
+            return self.unsupported_linear(construct, &name);
+        }
         Plan::Loop(Box::new(LoopPlan {
             construct: id,
             nest,
@@ -80,7 +84,8 @@ impl Planner<'_> {
             final_values,
             body,
             waits: false,
-            chunk: None,
+            linears: Vec::new(),
+            chunk: self.chunk(construct, ClauseName::DistSchedule, false),
         }))
     }
 
@@ -115,7 +120,8 @@ impl Planner<'_> {
             final_values: Vec::new(),
             body,
             waits: false,
-            chunk: None,
+            linears: Vec::new(),
+            chunk: self.chunk(construct, ClauseName::DistSchedule, false),
         }))
     }
 
@@ -125,32 +131,130 @@ impl Planner<'_> {
         let Some(nest) = construct.nest else {
             return Plan::Nothing;
         };
-        let (depth, iteration) = self.rectangle(nest);
-        let body = self.text(iteration, Context::Thread);
-        // The end of a parallel region is a barrier anyway.
+        let is_region = self.region().is_some_and(|region| region.construct == id);
         let waits =
             !construct.has(Leaf::Parallel) && !self.has_clause(construct, ClauseName::Nowait);
+        if self.is_ordered(construct) && crew != Crew::One {
+            // One thread goes through all iterations, in order.
+            let body = match (is_region, construct.statement) {
+                (true, Some(statement)) => self.text(statement, Context::Thread),
+                _ => self.thread_loop(id),
+            };
+            return Plan::Single {
+                crew,
+                chosen: None,
+                body: Box::new(body),
+                copied: Vec::new(),
+                waits,
+            };
+        }
+        let (depth, iteration) = self.rectangle(nest);
+        let body = self.text(iteration, Context::Thread);
+        let asks = construct
+            .statement
+            .is_some_and(|statement| queries::asks_for_thread(self.program, statement));
+        let final_values = self
+            .kept_variables(construct, depth)
+            .map(|(depth, _)| FinalValue {
+                depth,
+                target: LastprivateTarget::Outer,
+            })
+            .collect();
+        // The prologue of the kernel has the copies of the region's own construct.
+        let privates = match is_region {
+            true => Vec::new(),
+            false => self.privates(construct),
+        };
         Plan::Loop(Box::new(LoopPlan {
             construct: id,
             nest,
             depth,
             space: IterationSpace::Crew(crew),
-            privates: self.privates(construct),
+            privates,
             reductions: self.crew_reductions(construct, crew),
             lastprivates: self.outer_lastprivates(construct),
-            final_values: Vec::new(),
+            final_values,
             body,
             waits,
-            chunk: None,
+            linears: self.linears(construct),
+            chunk: self.chunk(construct, ClauseName::Schedule, asks),
         }))
     }
 
     /// A loop that one thread goes through: the user's loop as it is.
     pub(super) fn thread_loop(&mut self, id: ConstructId) -> Plan {
         let construct = &self.program.constructs[id];
+        if !self.linears(construct).is_empty() && construct.nest.is_some() {
+            return self.crew_loop(id, Crew::One);
+        }
         match construct.statement {
             Some(statement) => self.private_copies(construct, statement, Context::Thread),
             None => Plan::Nothing,
+        }
+    }
+
+    /// Loop variables declared around the loop that keep their last value.
+    fn kept_variables<'a>(
+        &'a self,
+        construct: &'a Construct,
+        depth: usize,
+    ) -> impl Iterator<Item = (usize, &'a str)> {
+        let loops = construct
+            .nest
+            .map_or(&[][..], |nest| &self.program.nests[nest].loops[..depth]);
+        loops
+            .iter()
+            .enumerate()
+            .filter(|(_, canonical)| !canonical.declares_variable)
+            .map(|(idx, canonical)| (idx, canonical.variable.as_str()))
+            .filter(|(_, variable)| {
+                construct.sharing.iter().any(|sharing| {
+                    matches!(
+                        sharing.attribute,
+                        SharingAttribute::Lastprivate | SharingAttribute::Linear(_)
+                    ) && self.program.name(sharing.symbol) == variable
+                })
+            })
+    }
+
+    /// Whether the iterations of a loop must be executed in order.
+    pub(super) fn is_ordered(&self, construct: &Construct) -> bool {
+        self.has_clause(construct, ClauseName::Ordered) || self.scans(construct)
+    }
+
+    /// Whether a loop's schedule decides what its iterations see.
+    pub(super) fn has_chunks_to_show(&self, construct: &Construct) -> bool {
+        let asks = construct
+            .statement
+            .is_some_and(|statement| queries::asks_for_thread(self.program, statement));
+        asks && self.chunk(construct, ClauseName::Schedule, asks).is_some()
+    }
+
+    /// Whether a loop has an `inscan` reduction.
+    fn scans(&self, construct: &Construct) -> bool {
+        construct.directives.iter().any(|idx| {
+            self.program.unit.directives[*idx]
+                .clauses_named(ClauseName::Reduction)
+                .flat_map(|clause| clause.modifiers())
+                .any(|modifier| self.program.text(modifier.word) == "inscan")
+        })
+    }
+
+    /// The chunk of a static schedule; `asks` if the iterations ask who executes them.
+    fn chunk(&self, construct: &Construct, clause: ClauseName, asks: bool) -> Option<Chunk> {
+        let clause = construct
+            .directives
+            .iter()
+            .find_map(|idx| self.program.unit.directives[*idx].clause(clause))?;
+        let is_static = clause
+            .modifiers()
+            .iter()
+            .any(|modifier| self.program.text(modifier.word) == "static");
+        match clause.expression() {
+            _ if !is_static => None,
+            Some(chunk) if self.program.text(chunk).trim() == "1" => None,
+            Some(chunk) => Some(Chunk::Given(Expr::Source(chunk))),
+            None => asks.then_some(Chunk::Even),
         }
     }
 
@@ -163,8 +267,12 @@ impl Planner<'_> {
         let (crew, threads) = crew(self.program, self.region, construct);
         let (privates, reductions, body) = match construct.nest {
             Some(_) => (Vec::new(), Vec::new(), self.crew_loop(id, crew)),
+            None if construct.has(Leaf::Sections) => {
+                let body = self.sections(construct, statement, crew, false);
+                (Vec::new(), Vec::new(), body)
+            }
             None => {
-                let body = self.text(statement, Context::Threads(crew));
+                let body = self.team_body(construct, statement, crew);
                 (
                     self.privates(construct),
                     self.crew_reductions(construct, crew),

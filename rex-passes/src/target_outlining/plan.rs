@@ -1,5 +1,6 @@
 //! Plans for the bodies of regions: what each directive inside becomes.
 
+use rex_ir::expr::Expr;
 use rex_ir::item::FunctionId;
 use rex_ir::kernel::{BodyText, Crew, Plan, ReductionPlan};
 use rex_ir::namer;
@@ -7,7 +8,7 @@ use rex_ir::program::Program;
 use rex_ir::region::{Construct, ConstructId, Region, RegionId};
 use rex_syntax::TextRange;
 use rex_syntax::diag::{Code, Diagnostic};
-use rex_syntax::omp::clause::ClauseName;
+use rex_syntax::omp::clause::{Clause, ClauseName};
 use rex_syntax::omp::directive::Leaf;
 use smol_str::{SmolStr, format_smolstr};
 
@@ -95,8 +96,12 @@ impl<'p> Planner<'p> {
         match (self.shape, construct.nest) {
             (Shape::Loop, Some(_)) => self.grid_loop(id),
             (Shape::Team, Some(_)) => self.team_loop(id),
-            (Shape::Parallel, _) => {
-                let body = self.text(statement, Context::Threads(Crew::Block));
+            (Shape::Parallel, Some(_)) => self.crew_loop(id, Crew::Block),
+            (Shape::Parallel, None) if construct.has(Leaf::Sections) => {
+                self.sections(construct, statement, Crew::Block, true)
+            }
+            (Shape::Parallel, None) => {
+                let body = self.team_body(construct, statement, Crew::Block);
                 let reductions = self.region_reductions(construct);
                 reduced(reductions, body)
             }
@@ -104,6 +109,9 @@ impl<'p> Planner<'p> {
                 let body = team::sequential(self, statement);
                 let reductions = self.team_reductions(construct);
                 reduced(reductions, body)
+            }
+            (Shape::Serial, Some(_)) if !self.linears(construct).is_empty() => {
+                self.crew_loop(id, Crew::One)
             }
             (Shape::Serial, _) | (Shape::Loop, None) => {
                 let body = self.text(statement, Context::Alone);
@@ -148,6 +156,16 @@ impl<'p> Planner<'p> {
         let Some(first) = construct.leaves.first().copied() else {
             return Plan::Nothing;
         };
+        if let Some((clause, help)) = self.refused_clause(construct) {
+            let diagnostic = Diagnostic::new(
+                Code::UnsupportedClause,
+                self.program.at(clause),
+                "this clause is not supported in device code",
+            )
+            .with_help(help);
+            self.errors.push(diagnostic);
+            return super::NOTHING;
+        }
         let inner = match context {
             Context::Threads(_) | Context::Sequential => Context::Thread,
             other => other,
@@ -184,7 +202,7 @@ impl<'p> Planner<'p> {
                 _ => self.unsupported(construct, "`distribute` binds to the teams of the region; put it directly inside `teams`"),
             },
             Leaf::Simd if construct.nest.is_some() => self.thread_loop(id),
-            Leaf::Tile | Leaf::Unroll | Leaf::Task | Leaf::Taskgroup | Leaf::Scope | Leaf::Ordered | Leaf::Section | Leaf::Assume => {
+            Leaf::Tile | Leaf::Unroll | Leaf::Task | Leaf::Taskgroup | Leaf::Ordered | Leaf::Section | Leaf::Assume => {
                 let Some(statement) = statement else { return Plan::Nothing };
                 self.private_copies(construct, statement, context)
             }
@@ -193,7 +211,7 @@ impl<'p> Planner<'p> {
                 Context::Threads(crew) => Plan::Barrier(crew),
                 Context::Alone | Context::Thread | Context::Sequential => Plan::Nothing,
             },
-            Leaf::Taskwait | Leaf::Taskyield | Leaf::Nothing | Leaf::CancellationPoint => Plan::Nothing,
+            Leaf::Taskwait | Leaf::Taskyield | Leaf::Nothing | Leaf::CancellationPoint | Leaf::Scan => Plan::Nothing,
             Leaf::Flush => Plan::Fence,
             Leaf::Atomic => match atomic::plan(self, id) {
                 Some(plan) => plan,
@@ -204,23 +222,49 @@ impl<'p> Planner<'p> {
                 let body = self.text(statement, inner);
                 Plan::Critical { lock: self.lock_name(construct), body: Box::new(body) }
             }
-            Leaf::Single | Leaf::Master | Leaf::Masked | Leaf::Sections => {
+            Leaf::Sections => {
                 let Some(statement) = statement else { return Plan::Nothing };
-                let nowait = self.has_clause(construct, ClauseName::Nowait);
-                if let Some(clause) = self.clause_range(construct, &[ClauseName::Copyprivate, ClauseName::Filter, ClauseName::Reduction]) {
-                    return self.unsupported_at(clause, "this clause is not supported in device code yet");
-                }
                 match context {
-                    Context::Threads(crew) => {
-                        let waits = matches!(first, Leaf::Single | Leaf::Sections) && !nowait;
-                        let body = self.private_copies(construct, statement, Context::Thread);
-                        Plan::Single { crew, body: Box::new(body), waits }
-                    }
+                    Context::Threads(crew) => self.sections(construct, statement, crew, false),
                     _ => self.private_copies(construct, statement, context),
+                }
+            }
+            Leaf::Scope => {
+                let Some(statement) = statement else { return Plan::Nothing };
+                match context {
+                    Context::Threads(crew) => self.scope(construct, statement, crew),
+                    _ => self.private_copies(construct, statement, context),
+                }
+            }
+            Leaf::Single | Leaf::Master | Leaf::Masked => {
+                let Some(statement) = statement else { return Plan::Nothing };
+                let chosen = self.filter(construct);
+                let crew = match (context, &chosen) {
+                    (Context::Threads(crew), _) => crew,
+                    (_, None) => return self.private_copies(construct, statement, context),
+                    (_, Some(_)) => Crew::One,
+                };
+                let waits = first == Leaf::Single && !self.has_clause(construct, ClauseName::Nowait);
+                Plan::Single {
+                    crew,
+                    chosen,
+                    body: Box::new(self.private_copies(construct, statement, Context::Thread)),
+                    copied: self.copied(construct),
+                    waits: waits && crew != Crew::One,
                 }
             }
             _ => self.unsupported(construct, "move it out of the target region"),
         }
+    }
+
+    /// The thread that `masked` chooses.
+    pub(super) fn filter(&self, construct: &Construct) -> Option<Expr> {
+        construct
+            .directives
+            .iter()
+            .find_map(|idx| self.program.unit.directives[*idx].clause(ClauseName::Filter))
+            .and_then(Clause::expression)
+            .map(Expr::Source)
     }
 
     fn binds_to_thread(&self, construct: &Construct) -> bool {
@@ -257,14 +301,52 @@ impl<'p> Planner<'p> {
             .any(|idx| self.program.unit.directives[*idx].clause(name).is_some())
     }
 
-    fn clause_range(&self, construct: &Construct, names: &[ClauseName]) -> Option<TextRange> {
+    /// A clause inside a region that nothing acts on.
+    fn refused_clause(&self, construct: &Construct) -> Option<(TextRange, &'static str)> {
         construct.directives.iter().find_map(|idx| {
             self.program.unit.directives[*idx]
                 .clauses
                 .iter()
-                .find(|clause| names.contains(&clause.name))
-                .map(|clause| clause.range)
+                .find_map(|clause| {
+                    let is_conditional = || {
+                        clause
+                            .modifiers()
+                            .iter()
+                            .any(|modifier| self.program.text(modifier.word) == "conditional")
+                    };
+                    match clause.name {
+                        ClauseName::Lastprivate if is_conditional() => Some((
+                            clause.range,
+                            "store the value where it is known to be the last one",
+                        )),
+                        ClauseName::Copyin => Some((clause.range, "use `firstprivate`")),
+                        ClauseName::Detach => Some((clause.range, "use `taskwait`")),
+                        ClauseName::Induction => {
+                            Some((clause.range, "compute the value from the iteration number"))
+                        }
+                        _ => None,
+                    }
+                })
         })
+    }
+
+    /// `linear` over the grid: all teams would have to wait for each other before the last one stores the value.
+    pub(super) fn unsupported_linear(&mut self, construct: &Construct, name: &str) -> Plan {
+        let at = construct
+            .sharing
+            .iter()
+            .find(|sharing| self.program.name(sharing.symbol) == name)
+            .map(|sharing| sharing.at);
+        if let Some(at) = at {
+            let diagnostic = Diagnostic::new(
+                Code::UnsupportedClause,
+                self.program.at(at),
+                format!("`linear` of `{name}`, which the loop does not count, is not supported on this construct"),
+            )
+            .with_help("write the variable's value from the iteration number");
+            self.errors.push(diagnostic);
+        }
+        super::NOTHING
     }
 
     pub(super) fn unsupported(&mut self, construct: &Construct, help: &str) -> Plan {
@@ -286,19 +368,10 @@ impl<'p> Planner<'p> {
         }
         super::NOTHING
     }
-
-    pub(super) fn unsupported_at(&mut self, range: TextRange, message: &str) -> Plan {
-        self.errors.push(Diagnostic::new(
-            Code::UnsupportedClause,
-            self.program.at(range),
-            message,
-        ));
-        super::NOTHING
-    }
 }
 
 /// A piece with accumulators around it, if there are any.
-fn reduced(reductions: Vec<ReductionPlan>, body: Plan) -> Plan {
+pub(super) fn reduced(reductions: Vec<ReductionPlan>, body: Plan) -> Plan {
     match reductions.is_empty() {
         true => body,
         false => Plan::Reduce {

@@ -52,6 +52,11 @@ pub(super) fn asks_for_team(program: &Program, region: RegionId) -> bool {
             .any(|device| asks_in(program.functions[device.function].range))
 }
 
+/// Whether a range asks which thread executes it.
+pub(super) fn asks_for_thread(program: &Program, range: TextRange) -> bool {
+    asks(program, range, THREAD_QUERIES).next().is_some()
+}
+
 /// Whether a function shares work among the threads of its caller.
 fn shares_work(program: &Program, range: TextRange) -> bool {
     program.constructs.iter().any(|(_, construct)| {

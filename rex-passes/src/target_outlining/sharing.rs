@@ -2,8 +2,8 @@
 
 use rex_ir::expr::{BinaryOp, Expr};
 use rex_ir::kernel::{
-    Crew, LastprivatePlan, LastprivateTarget, Plan, Prologue, ReductionExtent, ReductionPlan,
-    ReductionTarget,
+    Crew, LastprivatePlan, LastprivateTarget, LinearPlan, Plan, Prologue, ReductionExtent,
+    ReductionPlan, ReductionTarget,
 };
 use rex_ir::map::{PathStep, StepKind};
 use rex_ir::namer;
@@ -62,10 +62,38 @@ impl Planner<'_> {
                 SharingAttribute::Shared
                 | SharingAttribute::Lastprivate
                 | SharingAttribute::Linear(_)
+                | SharingAttribute::Copyprivate
                 | SharingAttribute::Reduction { .. } => {}
             }
         }
         lines
+    }
+
+    /// `linear` variables of a construct that its loops do not count.
+    pub(super) fn linears(&self, construct: &Construct) -> Vec<LinearPlan> {
+        construct
+            .sharing
+            .iter()
+            .filter(|sharing| !self.iterates(construct, sharing.symbol))
+            .filter_map(|sharing| match sharing.attribute {
+                SharingAttribute::Linear(step) => Some(LinearPlan {
+                    name: self.program.name(sharing.symbol).clone(),
+                    ty: self.value_type(sharing.symbol),
+                    step: step.map(Expr::Source),
+                }),
+                _ => None,
+            })
+            .collect()
+    }
+
+    /// Variables that `copyprivate` lists.
+    pub(super) fn copied(&self, construct: &Construct) -> Vec<SmolStr> {
+        construct
+            .sharing
+            .iter()
+            .filter(|sharing| sharing.attribute == SharingAttribute::Copyprivate)
+            .map(|sharing| self.program.name(sharing.symbol).clone())
+            .collect()
     }
 
     /// Copies in sequential code: one for the team, in shared memory.

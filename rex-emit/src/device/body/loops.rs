@@ -1,12 +1,15 @@
 //! Loops whose iterations are shared among threads.
 
-use rex_ir::kernel::{Crew, IterationSpace, LastprivatePlan, LastprivateTarget, LoopPlan, Plan};
+use rex_ir::kernel::{
+    Chunk, Crew, IterationSpace, LastprivatePlan, LastprivateTarget, LinearPlan, LoopPlan, Plan,
+};
 use rex_ir::region::{CanonicalLoop, LoopStep, Relation};
 use rex_ir::ty::{Meaning, TypeId, TypeKind};
 
 use super::lines::{block, is_braced, operand, step_in};
 use super::team::barrier;
 use super::{BodyPrinter, STEP};
+use crate::common::expr;
 
 impl BodyPrinter<'_> {
     pub(super) fn shared_loop(&self, plan: &LoopPlan, indent: &str) -> Vec<String> {
@@ -15,18 +18,7 @@ impl BodyPrinter<'_> {
         let variable = match plan.space {
             IterationSpace::Grid => "rex_i",
             IterationSpace::Teams => "rex_team_i",
-            IterationSpace::Crew(_) | IterationSpace::Thread => "rex_thread_i",
-        };
-        let (start, stride) = match plan.space {
-            IterationSpace::Grid => (
-                "blockIdx.x * (uint64_t)blockDim.x + threadIdx.x",
-                "(uint64_t)gridDim.x * blockDim.x",
-            ),
-            IterationSpace::Teams => ("blockIdx.x", "gridDim.x"),
-            IterationSpace::Crew(Crew::Block) => ("threadIdx.x", "blockDim.x"),
-            IterationSpace::Crew(Crew::Part) => ("threadIdx.x", "rex_threads"),
-            IterationSpace::Crew(Crew::Caller) => ("omp_get_thread_num()", "omp_get_num_threads()"),
-            IterationSpace::Thread => ("0", "1"),
+            IterationSpace::Crew(_) => "rex_thread_i",
         };
         let trips_name = variable.replace("_i", "_trips");
         let mut lines = Vec::new();
@@ -39,6 +31,9 @@ impl BodyPrinter<'_> {
         for lastprivate in &plan.lastprivates {
             lines.extend(self.lastprivate_copy(lastprivate, plan.space));
         }
+        let keeps = !plan.lastprivates.is_empty() || !plan.linears.is_empty();
+        lines.extend(self.linear_starts(plan));
+        lines.extend(self.final_references(plan, loops));
         if let [only] = loops {
             lines.push(format!(
                 "const uint64_t {trips_name} = {};",
@@ -58,14 +53,23 @@ impl BodyPrinter<'_> {
                 product.join(" * ")
             ));
         }
-        lines.push(format!(
-            "for (uint64_t {variable} = {start}; {variable} < {trips_name}; {variable} += {stride}) {{"
-        ));
+        if keeps {
+            lines.push("bool rex_has_last = false;".to_string());
+        }
+        lines.extend(self.heads(plan, variable, &trips_name));
+        if keeps {
+            lines.push(format!(
+                "{STEP}rex_has_last = {variable} == {trips_name} - 1;"
+            ));
+        }
         for (idx, canonical) in loops.iter().enumerate() {
             lines.push(format!(
                 "{STEP}{}",
                 self.loop_variable(canonical, idx, loops.len(), variable, &trips_name)
             ));
+        }
+        for linear in &plan.linears {
+            lines.push(format!("{STEP}{}", self.linear_value(linear, variable)));
         }
         let body = self.plan(&plan.body, &format!("{indent}{STEP}"));
         if is_braced(&body) && !self.body_hides(plan, loops) {
@@ -79,35 +83,41 @@ impl BodyPrinter<'_> {
         } else {
             lines.extend(body.iter().map(|line| step_in(line)));
         }
+        lines.push("}".to_string());
         for lastprivate in &plan.lastprivates {
             let leads = match plan.space {
                 IterationSpace::Teams => " && threadIdx.x == 0",
                 _ => "",
             };
-            lines.push(format!(
-                "{STEP}if ({variable} == {trips_name} - 1{leads}) {}",
-                self.copy_of(
-                    lastprivate.ty,
-                    &lastprivate_target(lastprivate),
-                    &lastprivate.name
-                )
-            ));
+            let copy = self.copy_of(
+                lastprivate.ty,
+                &lastprivate_target(lastprivate),
+                &lastprivate.name,
+            );
+            lines.push(format!("if (rex_has_last{leads}) {copy}"));
         }
-        lines.push("}".to_string());
-        for (idx, target) in &plan.final_values {
-            if let Some(canonical) = loops.get(*idx) {
+        for linear in &plan.linears {
+            let name = &linear.name;
+            let value = self.linear_at(linear, &trips_name);
+            lines.push(format!("if (rex_has_last) {name}__outer = {value};"));
+        }
+        for kept in &plan.final_values {
+            if let Some(canonical) = loops.get(kept.depth) {
                 let trips = if loops.len() == 1 {
                     trips_name.clone()
                 } else {
-                    format!("{trips_name}_{idx}")
+                    format!("{trips_name}_{}", kept.depth)
                 };
                 let value = self.iteration_value(canonical, &trips);
-                let first = if plan.space == IterationSpace::Grid {
-                    "blockIdx.x == 0 && threadIdx.x == 0"
-                } else {
-                    "threadIdx.x == 0"
+                let first = first_thread(plan.space);
+                let target = match &kept.target {
+                    LastprivateTarget::Parameter(parameter) => format!("*{parameter}"),
+                    LastprivateTarget::Outer => format!("{}__outer", canonical.variable),
                 };
-                lines.push(format!("if ({first}) *{target} = {value};"));
+                lines.push(match first {
+                    Some(first) => format!("if ({first}) {target} = {value};"),
+                    None => format!("{target} = {value};"),
+                });
             }
         }
         lines.extend(self.combine(&plan.reductions));
@@ -116,13 +126,104 @@ impl BodyPrinter<'_> {
         }
         let mut wrapped = block(lines);
         if let (true, IterationSpace::Crew(crew)) = (plan.waits, plan.space) {
-            wrapped.push(barrier(crew));
+            wrapped.extend(barrier(crew));
         }
         wrapped
     }
 
+    /// The heads of the loop over the iteration numbers: one, or two for chunks.
+    fn heads(&self, plan: &LoopPlan, variable: &str, trips: &str) -> Vec<String> {
+        let (start, stride) = share(plan.space);
+        let Some(chunk) = &plan.chunk else {
+            return vec![format!(
+                "for (uint64_t {variable} = {start}; {variable} < {trips}; {variable} += {stride}) {{"
+            )];
+        };
+        let (start, stride) = match plan.space {
+            IterationSpace::Grid => ("blockIdx.x", "gridDim.x"),
+            _ => (start, stride),
+        };
+        let chunk = match chunk {
+            Chunk::Given(chunk) => expr::print(self.program, self, chunk),
+            Chunk::Even => format!("({trips} + {stride} - 1) / {stride}"),
+        };
+        let (inner, step) = match plan.space {
+            IterationSpace::Grid => (
+                "rex_first + threadIdx.x",
+                format!("{variable} += blockDim.x"),
+            ),
+            _ => ("rex_first", format!("++{variable}")),
+        };
+        vec![
+            format!("const uint64_t rex_chunk = {chunk};"),
+            format!(
+                "for (uint64_t rex_first = {start} * rex_chunk; rex_first < {trips}; rex_first += {stride} * rex_chunk)"
+            ),
+            format!(
+                "for (uint64_t {variable} = {inner}; {variable} < {trips} && {variable} < rex_first + rex_chunk; {step}) {{"
+            ),
+        ]
+    }
+
+    /// The values of linear variables before the loop, read before anybody stores the last one.
+    fn linear_starts(&self, plan: &LoopPlan) -> Vec<String> {
+        let mut lines = Vec::new();
+        for linear in &plan.linears {
+            let name = &linear.name;
+            lines.push(format!(
+                "{} = {name};",
+                self.declare_reference(linear.ty, &format!("{name}__outer"))
+            ));
+            lines.push(format!(
+                "{} = {name};",
+                self.declare_mutable(linear.ty, &format!("{name}__start"))
+            ));
+        }
+        if let (false, IterationSpace::Crew(crew)) = (lines.is_empty(), plan.space) {
+            lines.extend(barrier(crew));
+        }
+        lines
+    }
+
+    fn linear_value(&self, linear: &LinearPlan, index: &str) -> String {
+        let declared = self.declare_mutable(linear.ty, &linear.name);
+        format!("{declared} = {};", self.linear_at(linear, index))
+    }
+
+    /// The value of a linear variable in the iteration with this number.
+    fn linear_at(&self, linear: &LinearPlan, index: &str) -> String {
+        let distance = match &linear.step {
+            None => index.to_string(),
+            Some(step) => format!(
+                "{index} * {}",
+                expr::print_operand(self.program, self, step)
+            ),
+        };
+        format!("{}__start + (int64_t)({distance})", linear.name)
+    }
+
+    /// References to loop variables that keep their value after the loop.
+    fn final_references(&self, plan: &LoopPlan, loops: &[CanonicalLoop]) -> Vec<String> {
+        plan.final_values
+            .iter()
+            .filter(|kept| kept.target == LastprivateTarget::Outer)
+            .filter_map(|kept| loops.get(kept.depth))
+            .map(|canonical| {
+                let name = &canonical.variable;
+                format!(
+                    "{} = {name};",
+                    self.declare_reference(canonical.ty, &format!("{name}__outer"))
+                )
+            })
+            .collect()
+    }
+
     /// The declaration of the copy of a lastprivate variable.
-    fn lastprivate_copy(&self, plan: &LastprivatePlan, space: IterationSpace) -> Vec<String> {
+    pub(super) fn lastprivate_copy(
+        &self,
+        plan: &LastprivatePlan,
+        space: IterationSpace,
+    ) -> Vec<String> {
         let mut lines = Vec::new();
         if plan.target == LastprivateTarget::Outer {
             let outer = self.declare_reference(plan.ty, &format!("{}__outer", plan.name));
@@ -146,7 +247,7 @@ impl BodyPrinter<'_> {
     }
 
     /// The statement that copies an object.
-    fn copy_of(&self, ty: TypeId, to: &str, from: &str) -> String {
+    pub(super) fn copy_of(&self, ty: TypeId, to: &str, from: &str) -> String {
         let types = &self.program.types;
         let address = |object: &str| match object.strip_prefix('*') {
             Some(pointer) => pointer.to_string(),
@@ -269,9 +370,34 @@ impl BodyPrinter<'_> {
     }
 }
 
-fn lastprivate_target(plan: &LastprivatePlan) -> String {
+pub(super) fn lastprivate_target(plan: &LastprivatePlan) -> String {
     match &plan.target {
         LastprivateTarget::Parameter(parameter) => format!("*{parameter}"),
         LastprivateTarget::Outer => format!("{}__outer", plan.name),
+    }
+}
+
+/// The first iteration of one of those who share them, and how far it is to the next.
+pub(super) fn share(space: IterationSpace) -> (&'static str, &'static str) {
+    match space {
+        IterationSpace::Grid => (
+            "blockIdx.x * (uint64_t)blockDim.x + threadIdx.x",
+            "(uint64_t)gridDim.x * blockDim.x",
+        ),
+        IterationSpace::Teams => ("blockIdx.x", "gridDim.x"),
+        IterationSpace::Crew(Crew::Block) => ("threadIdx.x", "blockDim.x"),
+        IterationSpace::Crew(Crew::Part) => ("threadIdx.x", "rex_threads"),
+        IterationSpace::Crew(Crew::Caller) => ("omp_get_thread_num()", "omp_get_num_threads()"),
+        IterationSpace::Crew(Crew::One) => ("0", "1"),
+    }
+}
+
+/// The condition that holds for one of those who share a loop.
+fn first_thread(space: IterationSpace) -> Option<&'static str> {
+    match space {
+        IterationSpace::Grid => Some("blockIdx.x == 0 && threadIdx.x == 0"),
+        IterationSpace::Crew(Crew::Caller) => Some("omp_get_thread_num() == 0"),
+        IterationSpace::Crew(Crew::One) => None,
+        IterationSpace::Teams | IterationSpace::Crew(_) => Some("threadIdx.x == 0"),
     }
 }

@@ -194,13 +194,20 @@ impl<'p> BodyPrinter<'p> {
                 ty,
                 initializer,
             } => self.shared(name, *ty, initializer.as_ref(), indent),
-            Plan::Barrier(crew) => vec![team::barrier(*crew)],
+            Plan::Barrier(crew) => team::barrier(*crew).into_iter().collect(),
             Plan::Fence => vec!["__threadfence();".to_string()],
             Plan::Atomic(atomic) => self.atomic(atomic, indent),
             Plan::Critical { lock, body } => {
                 self.braced(&format!("REX_CRITICAL({lock})"), body, indent)
             }
-            Plan::Single { crew, body, waits } => self.single(*crew, body, *waits, indent),
+            Plan::Single {
+                crew,
+                chosen,
+                body,
+                copied,
+                waits,
+            } => self.single(*crew, chosen.as_ref(), body, copied, *waits, indent),
+            Plan::Sections(plan) => self.sections(plan, indent),
         }
     }
 

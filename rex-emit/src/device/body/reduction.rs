@@ -122,7 +122,7 @@ fn combination(reduction: &ReductionPlan) -> String {
     let across = |crew: Crew| match crew {
         Crew::Block => ("reduce_block", ""),
         Crew::Part => ("reduce_block", ", rex_threads"),
-        Crew::Caller => ("reduce_team", ""),
+        Crew::Caller | Crew::One => ("reduce_team", ""),
     };
     match (&reduction.target, &reduction.extent) {
         (ReductionTarget::Grid(parameter), ReductionExtent::Whole) => {

@@ -1,11 +1,16 @@
 //! Team programs: parallel regions, loops of the team, objects in shared memory.
 
-use rex_ir::kernel::{BodyText, CasePlan, Crew, ParallelPlan, Plan, ReductionPlan};
+use rex_ir::expr::Expr;
+use rex_ir::kernel::{
+    BodyText, CasePlan, Crew, IterationSpace, ParallelPlan, Plan, ReductionPlan, SectionsPlan,
+};
 use rex_ir::ty::{TypeId, TypeKind};
 
 use super::lines::{block, headed, step_in};
+use super::loops::{lastprivate_target, share};
 use super::{BodyPrinter, STEP};
 use crate::common::expr;
+use smol_str::SmolStr;
 
 impl BodyPrinter<'_> {
     pub(super) fn parallel(&self, plan: &ParallelPlan, indent: &str) -> Vec<String> {
@@ -35,7 +40,7 @@ impl BodyPrinter<'_> {
         }
         lines.push(match tracks {
             true => "rex_join();".to_string(),
-            false => barrier(Crew::Block),
+            false => "__syncthreads();".to_string(),
         });
         lines
     }
@@ -65,14 +70,81 @@ impl BodyPrinter<'_> {
     }
 
     /// `single` and what is like it.
-    pub(super) fn single(&self, crew: Crew, body: &Plan, waits: bool, indent: &str) -> Vec<String> {
-        let first = match crew {
-            Crew::Block | Crew::Part => "if (threadIdx.x == 0)",
-            Crew::Caller => "if (omp_get_thread_num() == 0)",
+    pub(super) fn single(
+        &self,
+        crew: Crew,
+        chosen: Option<&Expr>,
+        body: &Plan,
+        copied: &[SmolStr],
+        waits: bool,
+        indent: &str,
+    ) -> Vec<String> {
+        let number = match crew {
+            Crew::Block | Crew::Part => "threadIdx.x",
+            Crew::Caller => "omp_get_thread_num()",
+            Crew::One => "0",
         };
-        let mut lines = self.braced(first, body, indent);
-        if waits {
-            lines.push(barrier(crew));
+        let chosen = match chosen {
+            Some(chosen) => format!(
+                "(unsigned){}",
+                expr::print_operand(self.program, self, chosen)
+            ),
+            None => "0".to_string(),
+        };
+        let mut lines = self.braced(&format!("if ({number} == {chosen})"), body, indent);
+        let threads = match crew {
+            Crew::Block | Crew::One => "",
+            Crew::Part => ", rex_threads",
+            Crew::Caller => ", omp_get_num_threads()",
+        };
+        for name in copied {
+            lines.push(format!("rex_copyprivate({name}{threads});"));
+        }
+        if waits && copied.is_empty() {
+            lines.extend(barrier(crew));
+        }
+        lines
+    }
+
+    /// Sections that threads share.
+    pub(super) fn sections(&self, plan: &SectionsPlan, indent: &str) -> Vec<String> {
+        let inner = format!("{indent}{STEP}{STEP}{STEP}");
+        let space = IterationSpace::Crew(plan.crew);
+        let mut lines = self.accumulators(&plan.reductions);
+        for line in &plan.privates {
+            lines.extend(self.prologue(line));
+        }
+        for lastprivate in &plan.lastprivates {
+            lines.extend(self.lastprivate_copy(lastprivate, space));
+        }
+        let (start, stride) = share(space);
+        let count = plan.sections.len();
+        lines.push(format!(
+            "for (unsigned rex_section = {start}; rex_section < {count}; rex_section += {stride}) {{"
+        ));
+        lines.push(format!("{STEP}switch (rex_section) {{"));
+        for (number, section) in plan.sections.iter().enumerate() {
+            lines.push(format!("{STEP}case {number}: {{"));
+            lines.extend(
+                self.plan(section, &inner)
+                    .iter()
+                    .map(|line| step_in(&step_in(line))),
+            );
+            if number + 1 == count {
+                lines.extend(plan.lastprivates.iter().map(|kept| {
+                    let copy = self.copy_of(kept.ty, &lastprivate_target(kept), &kept.name);
+                    format!("{STEP}{STEP}{copy}")
+                }));
+            }
+            lines.push(format!("{STEP}{STEP}break;"));
+            lines.push(format!("{STEP}}}"));
+        }
+        lines.push(format!("{STEP}}}"));
+        lines.push("}".to_string());
+        lines.extend(self.combine(&plan.reductions));
+        let mut lines = block(lines);
+        if plan.waits {
+            lines.extend(barrier(plan.crew));
         }
         lines
     }
@@ -183,10 +255,11 @@ impl BodyPrinter<'_> {
 }
 
 /// The barrier of the threads that execute a parallel region.
-pub(super) fn barrier(crew: Crew) -> String {
+pub(super) fn barrier(crew: Crew) -> Option<String> {
     match crew {
-        Crew::Block => "__syncthreads();".to_string(),
-        Crew::Part => "rex_barrier(rex_threads);".to_string(),
-        Crew::Caller => "rex_team_barrier();".to_string(),
+        Crew::Block => Some("__syncthreads();".to_string()),
+        Crew::Part => Some("rex_barrier(rex_threads);".to_string()),
+        Crew::Caller => Some("rex_team_barrier();".to_string()),
+        Crew::One => None,
     }
 }

@@ -111,12 +111,15 @@ fn closure(cx: &mut PassCx<'_>) -> DeviceCode {
         }
     }
     if !program.regions.is_empty() || !program.device_functions.is_empty() {
+        let host_classes = host_classes(program);
         for (id, function) in program.functions.iter() {
             // Nothing names these where they are used.
             let is_implicit = function.name.starts_with("operator")
                 || function.name.starts_with('~')
                 || function.class.as_ref() == Some(&function.name);
-            if is_implicit && !function.in_class {
+            let class = function.class.as_ref();
+            let is_host_class = class.is_some_and(|class| host_classes.contains(class));
+            if is_implicit && !function.in_class && !is_host_class {
                 take(program, id, function, &mut closure);
             }
         }
@@ -171,6 +174,17 @@ fn closure(cx: &mut PassCx<'_>) -> DeviceCode {
         header_functions: closure.header_functions.into_iter().collect(),
         external_functions: closure.external_functions.into_iter().collect(),
     }
+}
+
+/// Classes that work with the device: their objects are the host's, and so are constructors and the like, unless named.
+fn host_classes(program: &Program) -> IndexSet<SmolStr> {
+    let of_regions = program.regions.iter().map(|(_, region)| region.function);
+    let of_data = program.data_constructs.iter();
+    let of_data = of_data.map(|(_, construct)| construct.function);
+    of_regions
+        .chain(of_data)
+        .filter_map(|function| program.functions[function].class.clone())
+        .collect()
 }
 
 fn take(program: &Program, id: FunctionId, function: &Function, closure: &mut Closure) {

@@ -210,7 +210,8 @@ fn outline(
     Ok((kernel, launch))
 }
 
-/// What the kernel of a template depends on: the class, for a member function, and the parameters of the function.
+/// What the kernel of a template depends on: the class, or its parameters if the kernel stands outside, and the parameters of
+/// the function.
 fn kernel_template(function: &Function, home: Home) -> Option<TemplateHead> {
     if !function.is_template() {
         return None;
@@ -222,8 +223,13 @@ fn kernel_template(function: &Function, home: Home) -> Option<TemplateHead> {
         }),
         Home::Kernel => None,
     };
+    let class_heads = match home {
+        Home::Member => &[],
+        Home::Kernel => function.class_heads.as_slice(),
+    };
     let heads: Vec<TemplateHead> = class
         .into_iter()
+        .chain(class_heads.iter().cloned())
         .chain(function.heads.iter().cloned())
         .collect();
     let join = |part: fn(&TemplateHead) -> &SmolStr| {

@@ -36,7 +36,13 @@ pub struct DeviceUnit<'a> {
     pub flags: &'a CompilerFlags,
 }
 
-const HOST_IMAGE_FLAGS: &[&str] = &["-shared", "-Wl,-Bsymbolic", "-Wl,-z,defs"];
+/// What nothing of the image uses is left out: the host code that instantiates kernels names functions that the image has not.
+const HOST_IMAGE_FLAGS: &[&str] = &[
+    "-shared",
+    "-Wl,-Bsymbolic",
+    "-Wl,--gc-sections",
+    "-Wl,-z,defs",
+];
 const HOST_IMAGE_LIBRARIES: &[&str] = &["-lm", "-lpthread"];
 
 impl DeviceBuild<'_> {
@@ -157,7 +163,8 @@ impl DeviceBuild<'_> {
                 Command::of_compiler(self.cxx)
                     .args(["-x", "c++"])
                     .arg(self.standard(unit).unwrap_or("-std=gnu++17".into()))
-                    .args(["-fPIC", "-DREX_DEVICE_HOST"])
+                    .args(["-fPIC", "-ffunction-sections", "-fdata-sections"])
+                    .arg("-DREX_DEVICE_HOST")
                     // Unique symbols would keep the image loaded for ever.
                     .args((self.cxx.family == Family::Gnu).then_some("-fno-gnu-unique"))
                     .args(self.common(unit, &["-iquote"]))

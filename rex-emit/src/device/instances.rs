@@ -8,6 +8,7 @@ use rex_ir::symbol::SymbolId;
 use rex_ir::ty::{Category, Meaning, TypeId, TypeKind};
 use rex_syntax::edit::{EditConflict, EditSet};
 use rex_syntax::layout::indent_at;
+use rex_syntax::pragma::{DirectiveLine, directives};
 use rex_syntax::{TextRange, TextSize, lex};
 
 /// How the name of a function begins that stands for another one in the device file.
@@ -47,8 +48,8 @@ pub(super) fn text(
     range: TextRange,
 ) -> Result<String, EditConflict> {
     let mut edits = EditSet::new();
-    for removed in &of.removed {
-        edits.delete(with_line_start(program.source(), *removed) - range.start());
+    for removed in removed_in(program, of, range) {
+        edits.delete(removed - range.start());
     }
     for region in &of.regions {
         let construct = &program.constructs[program.regions[*region].construct];
@@ -84,6 +85,53 @@ pub(super) fn text(
     edits.insert(close - range.start(), 0, format!("{newline}{last}"));
     let text = edits.apply(program.text(range).as_bytes())?;
     Ok(String::from_utf8_lossy(&text).replace("\r\n", "\n"))
+}
+
+/// An explicit instantiation of a class, marked as such; `None` for anything else.
+pub(super) fn instantiation(text: &str) -> Option<String> {
+    let name = ["class", "struct"].into_iter().find_map(|keyword| {
+        let rest = text.strip_prefix("template")?.trim_start();
+        rest.strip_prefix(keyword)?
+            .strip_prefix(|c: char| c.is_whitespace())
+    })?;
+    let head = &text[..text.len() - name.len()];
+    Some(format!("{head}REX_INSTANTIATED {name}"))
+}
+
+/// What does not matter, and the conditionals of the preprocessor with their inactive arms; in order and disjoint.
+fn removed_in(program: &Program, of: &Instantiator, range: TextRange) -> Vec<TextRange> {
+    let source = program.source();
+    let replaced: Vec<TextRange> = of
+        .regions
+        .iter()
+        .map(|region| program.constructs[program.regions[*region].construct].range)
+        .collect();
+    let is_conditional = |line: &DirectiveLine| {
+        let name = line.name(source);
+        name.starts_with("if") || name.starts_with("el") || name == "endif"
+    };
+    let conditionals = directives(source)
+        .into_iter()
+        .filter(is_conditional)
+        .map(|line| line.range);
+    let mut ranges: Vec<TextRange> = conditionals
+        .chain(program.unit.inactive.iter().copied())
+        .filter(|found| {
+            let is_replaced = |place: &TextRange| place.intersect(*found).is_some();
+            range.contains_range(*found) && !replaced.iter().any(is_replaced)
+        })
+        .chain(of.removed.iter().copied())
+        .map(|found| with_line_start(source, found))
+        .collect();
+    ranges.sort_by_key(|found| (found.start(), found.end()));
+    let mut merged: Vec<TextRange> = Vec::new();
+    for found in ranges {
+        match merged.last_mut() {
+            Some(last) if last.intersect(found).is_some() => *last = last.cover(found),
+            _ => merged.push(found),
+        }
+    }
+    merged
 }
 
 /// Names the kernel of a region for the template arguments at hand.

@@ -183,6 +183,7 @@ impl Device<'_> {
                 ItemKind::Type => {
                     self.header();
                     let text = class::print(self.program, item.range)?;
+                    let text = instances::instantiation(&text).unwrap_or(text);
                     self.line(&text);
                 }
                 ItemKind::Function(function) => {

@@ -191,11 +191,16 @@ impl Host<'_> {
     /// After the last include that stands at the top: before any function or variable, outside every conditional (or after the `#endif` of one that holds includes).
     fn header_place(&self) -> (TextSize, &'static str, &'static str) {
         let source = self.program.source();
+        // Classes have code in them, too.
+        let holds_construct = |item: &Item| {
+            let mut constructs = self.program.constructs.values();
+            constructs.any(|construct| item.range.contains_range(construct.range))
+        };
         let first_code = self
             .program
             .items
             .iter()
-            .find(|item| has_code(item))
+            .find(|item| has_code(item) || holds_construct(item))
             .map_or(TextSize::of(source), |item| item.range.start());
         let mut depth = 0u32;
         let mut pending = false;

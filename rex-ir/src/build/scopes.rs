@@ -283,10 +283,13 @@ impl<'u> Builder<'u> {
         let plain = without_arguments(qualifier);
         let class = last_component(&plain);
         let ty = self.named_type(class, at);
-        let record = self.types.record(ty)?;
-        Some(ClassContext {
-            name: class.into(),
-            record: Some(record),
+        let record = self.types.record(ty);
+        // What has template arguments is a class, even one of a header that is not read.
+        let is_class = record.is_some() || qualifier.ends_with('>');
+        let name = SmolStr::from(class);
+        is_class.then(|| ClassContext {
+            name,
+            record,
             path: plain.into(),
         })
     }

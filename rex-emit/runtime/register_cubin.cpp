@@ -1,16 +1,20 @@
 // register_cubin.cpp: gives a program's (or shared library's) device image to LLVM's offload runtime, and
-// carries the calls of rex_kmp.h to it.
+// carries the calls of rex_kmp.h to it. The runtime is libomptarget, or liboffload with the data environment
+// that is kept here.
 //
 // Compile it once per program or shared library, with the REX_LLVM_ABI of the lowered files:
 //   -DREX_LLVM_ABI=19                          the LLVM version of libomptarget (14 to 22)
 //   -DREX_EMBED_IMAGE="\"/path/to/image\""     puts the image into the program; otherwise it is searched
 //   -DREX_IMAGE_NAME="\"my_library.cubin\""    the file that is searched, default rex_lib_nvidia.cubin
+//   -DREX_RUNTIME="\"liboffload\""              carries the calls by LLVM 22's liboffload instead of libomptarget
+//   -DREX_LIBOFFLOAD="\"/path/library\""        where that is, default libLLVMOffload.so.22.1
 //   -DREX_CUDA_SPIN=0                          lets threads that wait for a GPU sleep
 // and link with  -Wl,--no-as-needed -lomptarget -lomp.
 //
 // At run time:
 //   REX_CUBIN_PATH=FILE-OR-FOLDER   where the image is
 //   REX_VERBOSE=1                   prints each step, launch and transfer with its source line
+//   REX_RUNTIME=liboffload          carries the calls: libomptarget or liboffload; REX_LIBOFFLOAD=FILE says where
 //   REX_CUDA_SPIN=0                 threads that wait for a GPU sleep: fewer cycles, slower launches
 //   OMP_TARGET_OFFLOAD              as OpenMP says: mandatory, disabled, or default
 
@@ -843,7 +847,6 @@ struct Liboffload {
   bool open(Problems &problems);
 
 private:
-  static std::string beside_libomptarget();
   void *library_ = nullptr;
 };
 
@@ -853,24 +856,28 @@ Liboffload &liboffload() {
   return *it;
 }
 
-/// Debian keeps it where the linker looks for it only when a program is linked.
-std::string Liboffload::beside_libomptarget() {
-  Dl_info runtime;
-  if (!dladdr(dlsym(RTLD_DEFAULT, "__tgt_register_lib"), &runtime)) return "";
-  const std::string path = runtime.dli_fname;
-  return path.substr(0, path.rfind('/') + 1);
-}
-
-/// Loads the library that REX_LIBOFFLOAD names, or LLVM 22's.
+/// Loads the library that REX_LIBOFFLOAD names; else the one the program was built for, else LLVM 22's where
+/// the loader or libomptarget has it.
 bool Liboffload::open(Problems &problems) {
   if (library_) return true;
   const char *wish = std::getenv("REX_LIBOFFLOAD");
-  const std::string name = wish && *wish ? wish : REX_LIBOFFLOAD;
-  void *opened = dlopen(name.c_str(), RTLD_NOW);
-  if (!opened && name.find('/') == std::string::npos)
-    opened = dlopen((beside_libomptarget() + name).c_str(), RTLD_NOW);
+  std::vector<std::string> names = {REX_LIBOFFLOAD, "libLLVMOffload.so.22.1"};
+  Dl_info runtime;
+  if (dladdr(dlsym(RTLD_DEFAULT, "__tgt_register_lib"), &runtime)) {
+    const std::string path = runtime.dli_fname;
+    names.push_back(path.substr(0, path.rfind('/') + 1) + "libLLVMOffload.so.22.1");
+  }
+  if (wish && *wish) names.assign(1, wish);
+
+  void *opened = nullptr;
+  std::string name, reason;
+  for (size_t i = 0; i < names.size() && !opened; ++i) {
+    name = names[i];
+    opened = dlopen(name.c_str(), RTLD_NOW);
+    if (!opened && i == 0) reason = dlerror();
+  }
   if (!opened) {
-    problems.add(std::string("cannot load liboffload (") + dlerror() +
+    problems.add("cannot load liboffload (" + reason +
                  "): install liboffload-22, name the library with REX_LIBOFFLOAD, or set REX_RUNTIME=libomptarget");
     return false;
   }

@@ -124,7 +124,7 @@ pub fn plan(request: &BuildRequest<'_>) -> Plan {
         };
         let source = has_device_code.then_some(source);
         let cxx = &request.host.cxx;
-        let register = registration(cxx, request.flags, runtime.abi, request.work, source);
+        let register = registration(cxx, request.flags, runtime, request.work, source);
         stages[0].push(register.compile);
         stages.push(vec![register.assemble]);
         link_objects.push(register.object);
@@ -279,14 +279,19 @@ pub struct Registration {
 pub fn registration(
     cxx: &HostCompiler,
     flags: &CompilerFlags,
-    abi: u32,
+    runtime: &OffloadRuntime,
     helpers: &Path,
     image: Option<ImageSource<'_>>,
 ) -> Registration {
     let is_for_both = |flag: &Flag| matches!(flag.kind, FlagKind::Everywhere | FlagKind::Machine);
-    let mut words: Vec<OsString> = vec!["-O1".into(), "-fPIC".into(), abi_define(abi).into()];
+    let mut words: Vec<OsString> =
+        vec!["-O1".into(), "-fPIC".into(), abi_define(runtime.abi).into()];
     words.extend(flags.words_where(is_for_both));
     words.retain(|word| word != "-shared" && word != "-static");
+    if let Some(library) = &runtime.liboffload {
+        words.push(string_define("REX_RUNTIME", OsStr::new("liboffload")));
+        words.push(string_define("REX_LIBOFFLOAD", library.as_os_str()));
+    }
     let mut image_folder = Path::new(".");
     match image {
         None => {}

@@ -25,6 +25,7 @@ fn check_plan(case: &Case, expected: Expect) {
     };
     let runtime = OffloadRuntime {
         libomptarget: "/llvm/lib/libomptarget.so".into(),
+        liboffload: None,
         libomp: "/llvm/lib/libomp.so".into(),
         abi: 19,
         absent: Vec::new(),

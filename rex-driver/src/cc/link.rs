@@ -203,7 +203,7 @@ impl<'a> ImageBuild<'a> {
     fn new(cx: &'a Cx, runtime: OffloadRuntime, work: &'a Path) -> Result<ImageBuild<'a>, Error> {
         let image = work.join("image");
         let source = Some(ImageSource::Embedded(&image));
-        let registration = registration(&cx.host()?.cxx, &cx.flags, runtime.abi, work, source);
+        let registration = registration(&cx.host()?.cxx, &cx.flags, &runtime, work, source);
         Ok(ImageBuild {
             cx,
             runtime,

@@ -28,7 +28,7 @@ use crate::error::Error;
 use crate::flags::CompilerFlags;
 use crate::preprocess::{Origin, may_offload};
 use crate::toolchain::{
-    HostCompiler, HostCompilers, OffloadRequest, OffloadRuntime, Surroundings,
+    Carrier, HostCompiler, HostCompilers, OffloadRequest, OffloadRuntime, Surroundings,
     find_device_compiler, find_host_compilers, find_offload_runtime, gpu_architecture,
     has_nvidia_driver, locate_host_compiler,
 };
@@ -265,9 +265,22 @@ impl Cx {
             })?),
         };
         let folder = self.option("libomptarget").map(PathBuf::from);
+        let carrier = match self.option("runtime") {
+            None => Carrier::default(),
+            Some(name) => Carrier::parse(&name.to_string_lossy()).ok_or_else(|| {
+                Error::Usage(format!(
+                    "there is no runtime {}; libomptarget and liboffload are",
+                    name.display()
+                ))
+            })?,
+        };
         Ok(find_offload_runtime(
             &self.surroundings,
-            &OffloadRequest { folder, abi },
+            &OffloadRequest {
+                folder,
+                abi,
+                carrier,
+            },
         )?)
     }
 

@@ -11,7 +11,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use crate::flags::CompilerFlags;
 use crate::program::DeviceChoice;
 use crate::render::MessageFormat;
-use crate::toolchain::OffloadRequest;
+use crate::toolchain::{Carrier, OffloadRequest};
 use crate::verify::Compare;
 
 /// The single-letter options that are rex's own, not the compiler's.
@@ -237,6 +237,9 @@ pub struct ToolArgs {
     /// The LLVM version whose offload runtime to use [default: the greatest found].
     #[arg(long, value_name = "N")]
     pub llvm_abi: Option<u32>,
+    /// What carries the offload calls when the program runs; `REX_RUNTIME` changes it there.
+    #[arg(long, value_name = "RUNTIME", default_value = "libomptarget")]
+    pub runtime: RuntimeChoice,
     /// The folder that holds libomptarget.
     #[arg(long, value_name = "DIR")]
     pub libomptarget: Option<PathBuf>,
@@ -245,12 +248,26 @@ pub struct ToolArgs {
     pub cuda: Option<PathBuf>,
 }
 
+/// What carries the offload calls of a program.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum RuntimeChoice {
+    /// LLVM's OpenMP offload runtime.
+    #[default]
+    Libomptarget,
+    /// LLVM 22's liboffload: queued launches, GPUs only.
+    Liboffload,
+}
+
 impl ToolArgs {
     /// Which offload runtime to look for.
     pub fn offload_request(&self) -> OffloadRequest {
         OffloadRequest {
             folder: self.libomptarget.clone(),
             abi: self.llvm_abi,
+            carrier: match self.runtime {
+                RuntimeChoice::Libomptarget => Carrier::Libomptarget,
+                RuntimeChoice::Liboffload => Carrier::Liboffload,
+            },
         }
     }
 }

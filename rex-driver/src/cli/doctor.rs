@@ -9,7 +9,7 @@ use crate::toolchain::nvptx::all_device_compilers;
 use crate::toolchain::offload::all_candidates;
 use crate::toolchain::{
     DeviceCompiler, Missing, SUPPORTED_ABIS, find_device_compiler, find_host_compilers,
-    find_offload_runtime, gpu_architecture, has_nvidia_driver,
+    find_liboffload, find_offload_runtime, gpu_architecture, has_nvidia_driver,
 };
 
 #[derive(Serialize)]
@@ -100,6 +100,11 @@ fn examine(cx: &Context, args: &DoctorArgs) -> Report {
             });
         }
     }
+    let liboffload = find_liboffload(machine, &request).ok();
+    report.findings.push(Finding {
+        what: "liboffload",
+        found: liboffload.map(|library| library.display().to_string()),
+    });
     examine_gpu(
         cx,
         args,

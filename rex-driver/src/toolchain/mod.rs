@@ -20,7 +20,9 @@ pub use host::{
     locate_host_compiler,
 };
 pub use nvptx::{DeviceCompiler, find_device_compiler, gpu_architecture, has_nvidia_driver};
-pub use offload::{OffloadRequest, OffloadRuntime, SUPPORTED_ABIS, find_offload_runtime};
+pub use offload::{
+    Carrier, OffloadRequest, OffloadRuntime, SUPPORTED_ABIS, find_liboffload, find_offload_runtime,
+};
 
 /// Something needed that the machine does not have: what, where it was looked for, how to get it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

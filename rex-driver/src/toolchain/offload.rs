@@ -19,6 +19,8 @@ pub struct OffloadRuntime {
     pub libomp: PathBuf,
     /// The LLVM major version whose ABI is spoken.
     pub abi: u32,
+    /// LLVM's liboffload, if it carries the calls instead of libomptarget.
+    pub liboffload: Option<PathBuf>,
     /// Libraries that it needs and that are not on this machine: what is linked runs elsewhere.
     pub absent: Vec<String>,
 }
@@ -35,6 +37,27 @@ impl OffloadRuntime {
     }
 }
 
+/// What carries the calls of a program when it runs, unless `REX_RUNTIME` says otherwise there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Carrier {
+    /// LLVM's OpenMP offload runtime.
+    #[default]
+    Libomptarget,
+    /// LLVM 22's interface below it; the helper files keep the data environment.
+    Liboffload,
+}
+
+impl Carrier {
+    /// The carrier of a name.
+    pub fn parse(name: &str) -> Option<Carrier> {
+        match name {
+            "libomptarget" => Some(Carrier::Libomptarget),
+            "liboffload" => Some(Carrier::Liboffload),
+            _ => None,
+        }
+    }
+}
+
 /// What the user asked for.
 #[derive(Clone, Debug, Default)]
 pub struct OffloadRequest {
@@ -42,6 +65,8 @@ pub struct OffloadRequest {
     pub folder: Option<PathBuf>,
     /// The LLVM major version to use.
     pub abi: Option<u32>,
+    /// What carries the calls.
+    pub carrier: Carrier,
 }
 
 /// One `libomptarget` that exists, usable or not.
@@ -66,6 +91,10 @@ pub fn find_offload_runtime(
     surroundings: &Surroundings,
     request: &OffloadRequest,
 ) -> Result<OffloadRuntime, Missing> {
+    let liboffload = match request.carrier {
+        Carrier::Libomptarget => None,
+        Carrier::Liboffload => Some(find_liboffload(surroundings, request)?),
+    };
     let mut search = Search::new("an LLVM offload runtime (libomptarget)");
     let wanted = |abi: u32| {
         request
@@ -85,6 +114,7 @@ pub fn find_offload_runtime(
                     libomptarget: candidate.path.clone(),
                     libomp,
                     abi: candidate.abi,
+                    liboffload,
                     absent: absent(surroundings, candidate, &folders),
                 });
             }
@@ -115,6 +145,37 @@ pub fn find_offload_runtime(
         "or name the folder that holds it with --libomptarget DIR",
     ]))
 }
+
+/// Finds the liboffload that the helper files know, in the folders of the offload runtime.
+///
+/// # Errors
+/// [`Missing`] lists every folder and the package to install.
+pub fn find_liboffload(
+    surroundings: &Surroundings,
+    request: &OffloadRequest,
+) -> Result<PathBuf, Missing> {
+    let mut search = Search::new("LLVM 22's liboffload (libLLVMOffload)");
+    let folders = folders(surroundings, request);
+    for folder in &folders {
+        search.looked_at(folder.display().to_string());
+        let mut files = vec![folder.join("libLLVMOffload.so")];
+        files.extend(entries_matching(folder, "libLLVMOffload.so.", ""));
+        let is_known = |path: &PathBuf| {
+            read_shared_library(path)
+                .is_some_and(|library| library.native && library.soname.starts_with(LIBOFFLOAD))
+        };
+        if let Some(found) = files.into_iter().find(is_known) {
+            return Ok(found);
+        }
+    }
+    Err(search.missing(&[
+        "apt install liboffload-22",
+        "or name the folder that holds it with --libomptarget DIR",
+    ]))
+}
+
+/// The soname of LLVM 22's liboffload, up to its minor version; the interface changes with each version.
+const LIBOFFLOAD: &str = "libLLVMOffload.so.22";
 
 /// The libraries a candidate needs that no folder has where a loader looks.
 fn absent(surroundings: &Surroundings, candidate: &Candidate, folders: &[PathBuf]) -> Vec<String> {
@@ -192,7 +253,10 @@ mod tests {
     use super::*;
 
     fn request(abi: Option<u32>) -> OffloadRequest {
-        OffloadRequest { folder: None, abi }
+        OffloadRequest {
+            abi,
+            ..OffloadRequest::default()
+        }
     }
 
     #[test]
@@ -246,6 +310,28 @@ mod tests {
               try: apt install libomp-19-dev
               try: or name the folder that holds it with --libomptarget DIR"]]
         .assert_eq(&machine.anonymous(&missing.to_string()));
+    }
+
+    #[test]
+    fn liboffload_is_looked_for_when_it_is_asked_for() {
+        let machine = FakeMachine::new();
+        machine.llvm(19);
+        let mut request = request(None);
+        request.carrier = Carrier::Liboffload;
+        let missing = find_offload_runtime(&machine.surroundings([]), &request).unwrap_err();
+        expect_test::expect![[r"
+            no LLVM 22's liboffload (libLLVMOffload) found
+              looked at: ROOT/usr/lib/llvm-19/lib
+              looked at: ROOT/usr/lib
+              try: apt install liboffload-22
+              try: or name the folder that holds it with --libomptarget DIR"]]
+        .assert_eq(&machine.anonymous(&missing.to_string()));
+
+        let library = "usr/lib/llvm-22/lib/libLLVMOffload.so.22.1";
+        machine.shared_library(library, "libLLVMOffload.so.22.1");
+        let found = find_offload_runtime(&machine.surroundings([]), &request).unwrap();
+        assert_eq!(found.abi, 19);
+        assert_eq!(found.liboffload, Some(machine.path(library)));
     }
 
     #[test]

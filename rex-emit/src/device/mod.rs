@@ -82,6 +82,7 @@ pub(crate) fn emit(program: &Program) -> Result<Vec<u8>, EditConflict> {
     let mut device = Device {
         program,
         out: String::new(),
+        has_runtime: false,
         has_header: false,
     };
     let name = program.sources.file(program.unit.file).name();
@@ -100,6 +101,9 @@ pub(crate) fn emit(program: &Program) -> Result<Vec<u8>, EditConflict> {
 struct Device<'p> {
     program: &'p Program,
     out: String,
+    /// The runtime's device header is included.
+    has_runtime: bool,
+    /// What goes before the first code is there.
     has_header: bool,
 }
 
@@ -109,10 +113,10 @@ impl Device<'_> {
         self.out.push('\n');
     }
 
-    /// The runtime's device header: once, before the first code.
-    fn header(&mut self) {
-        if !self.has_header {
-            self.has_header = true;
+    /// The runtime's device header, once.
+    fn runtime(&mut self) {
+        if !self.has_runtime {
+            self.has_runtime = true;
             if self.program.language() == Language::C {
                 self.line("#define REX_C_SOURCE /* words of C that C++ lacks */");
             }
@@ -122,6 +126,14 @@ impl Device<'_> {
                 );
             }
             self.line("#include \"rex_nvidia.h\"");
+        }
+    }
+
+    /// What goes before the first code, once.
+    fn header(&mut self) {
+        if !self.has_header {
+            self.has_header = true;
+            self.runtime();
             self.keywords();
             self.locks();
         }
@@ -177,6 +189,10 @@ impl Device<'_> {
             }
             match &item.kind {
                 ItemKind::Include | ItemKind::Macro | ItemKind::OtherDirective => {
+                    // The user's headers may use words of C, too.
+                    if item.kind == ItemKind::Include && self.program.language() == Language::C {
+                        self.runtime();
+                    }
                     let text = self.program.text(item.range).replace("\r\n", "\n");
                     self.line(text.trim_end());
                 }

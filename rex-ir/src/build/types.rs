@@ -264,10 +264,27 @@ impl Builder<'_> {
         {
             return self.alias(name, self.symbols[symbol].ty);
         }
+        if let Some(text) = self.macro_type(name, at) {
+            let ty = self.named_or_builtin_type(&text, at);
+            return self.alias(name, ty);
+        }
         match self.header_type(unqualified) {
             Some(ty) => self.alias(name, ty),
             None => self.types.named(name, Meaning::Unknown),
         }
+    }
+
+    /// What a macro writes where a type is named: `double`, for `#define REAL double`.
+    fn macro_type(&self, name: &str, at: TextRange) -> Option<String> {
+        const MAX_DEPTH: u32 = 16;
+        // A macro may name itself.
+        if self.fragment_depth > MAX_DEPTH {
+            return None;
+        }
+        let definition = self.macro_at(name, at)?;
+        let body = definition.body.trim();
+        (definition.parameters.is_none() && !body.is_empty() && body != name)
+            .then(|| body.to_owned())
     }
 
     /// The type that a class declares: `Table::value_type`.

@@ -319,6 +319,44 @@ REX_COMBINE(or)
 REX_COMBINE(xor)
 #undef REX_COMBINE
 
+// ---- Ranges of range-based loops --------------------------------------------------------------------------
+
+template <typename Element, size_t Count> REX_DEVICE Element *rex_range_begin(Element (&range)[Count]) {
+  return range;
+}
+template <typename Range> REX_DEVICE auto rex_range_begin(Range &&range) -> decltype(range.begin()) {
+  return range.begin();
+}
+template <typename Element, size_t Count> REX_DEVICE uint64_t rex_range_size(Element (&)[Count]) {
+  return Count;
+}
+template <typename Range>
+REX_DEVICE auto rex_range_size(Range &&range) -> decltype(static_cast<uint64_t>(range.end() - range.begin())) {
+  return static_cast<uint64_t>(range.end() - range.begin());
+}
+
+// ---- Objects in shared memory ---------------------------------------------------------------------------
+
+/// Room for an object or array of a class: CUDA runs no constructors in shared memory.
+template <typename Object> struct rex_room {
+  alignas(Object) unsigned char bytes[sizeof(Object)];
+  REX_DEVICE Object &object() { return *reinterpret_cast<Object *>(bytes); }
+};
+
+/// new (rex_place{address}) T(...), without the header that declares placement.
+struct rex_place {
+  void *at;
+};
+REX_DEVICE void *operator new(size_t, rex_place place) noexcept { return place.at; }
+
+/// Constructs an object, or each element of an array.
+template <typename Object> REX_DEVICE void rex_construct(Object &object) {
+  new (rex_place{&object}) Object;
+}
+template <typename Element, size_t Count> REX_DEVICE void rex_construct(Element (&array)[Count]) {
+  for (size_t i = 0; i < Count; ++i) rex_construct(array[i]);
+}
+
 // ---- Parallel regions -----------------------------------------------------------------------------------
 
 /// Room for objects in shared memory, without their constructors.
@@ -354,15 +392,14 @@ REX_DEVICE void rex_barrier(unsigned threads) {
   }
 #endif
   rex_meeting *meeting = rex_block_meeting();
-  volatile unsigned *generation = &meeting->generation;
-  const unsigned seen = *generation;
+  const unsigned seen = atomicAdd(&meeting->generation, 0u);
   __threadfence_block();
   if (atomicAdd(&meeting->arrived, 1u) == threads - 1) {
-    meeting->arrived = 0;
+    atomicExch(&meeting->arrived, 0u);
     __threadfence_block();
-    *generation = seen + 1;
+    atomicAdd(&meeting->generation, 1u);
   } else {
-    while (*generation == seen) {
+    while (atomicAdd(&meeting->generation, 0u) == seen) {
 #ifdef REX_DEVICE_HOST
       rex_host_pause();
 #endif
@@ -385,9 +422,9 @@ REX_DEVICE rex_account *rex_block_account() {
 }
 REX_DEVICE unsigned char &rex_nesting() { return rex_block_account()->nested[threadIdx.x % 1024]; }
 
-/// At the start of a kernel: 0 threads for sequential code.
+/// At the start of a kernel: 0 threads for sequential code, whose first thread changes the number later.
 REX_DEVICE void rex_begin(unsigned threads) {
-  rex_block_account()->threads = threads;
+  if (threads > 0 || threadIdx.x == 0) rex_block_account()->threads = threads;
   rex_nesting() = 0;
 }
 
@@ -606,6 +643,37 @@ REX_DEVICE void rex_free(void *memory) {
   free(memory);
 #endif
 }
+
+/// An array of a thread whose size is known at run time.
+template <typename Value> class rex_thread_array {
+public:
+  explicit REX_DEVICE rex_thread_array(int64_t count)
+      : first_(static_cast<Value *>(rex_allocate(static_cast<size_t>(count) * sizeof(Value) + 1))) {}
+  REX_DEVICE ~rex_thread_array() { rex_free(first_); }
+  rex_thread_array(const rex_thread_array &) = delete;
+  REX_DEVICE Value *first() const { return first_; }
+
+private:
+  Value *first_;
+};
+
+/// The same, one for all threads of the block.
+template <typename Value> class rex_team_array {
+public:
+  explicit REX_DEVICE rex_team_array(int64_t count)
+      : first_(rex_leader([&] {
+          return static_cast<Value *>(rex_allocate(static_cast<size_t>(count) * sizeof(Value) + 1));
+        })) {}
+  REX_DEVICE ~rex_team_array() {
+    __syncthreads();
+    if (threadIdx.x == 0) rex_free(first_);
+  }
+  rex_team_array(const rex_team_array &) = delete;
+  REX_DEVICE Value *first() const { return first_; }
+
+private:
+  Value *first_;
+};
 
 /// A thread's accumulators for `count` elements of an array from `offset` on.
 template <typename Operation, typename Value> class rex_elements {

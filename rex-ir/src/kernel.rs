@@ -182,6 +182,17 @@ pub enum Prologue {
         /// The parameter.
         parameter: SmolStr,
     },
+    /// A local array whose extents are known at run time.
+    SizedArray {
+        /// The variable.
+        name: SmolStr,
+        /// The innermost element type.
+        element: TypeId,
+        /// Extents, outermost first.
+        extents: Vec<Expr>,
+        /// The threads of a block have one together.
+        is_shared: bool,
+    },
     /// The team's copy, in shared memory, of the variable of the same name around it.
     SharedCopyOfOuter {
         /// The variable.
@@ -315,6 +326,8 @@ pub enum Plan {
     },
     /// Words in place of an expression.
     Words(SmolStr),
+    /// A value in place of an expression.
+    Value(Expr),
     /// Team-local objects in shared memory: the declaration's text after `__shared__`, without initializer.
     Shared {
         /// The variable.
@@ -430,7 +443,8 @@ impl Plan {
             | Plan::Declare(_)
             | Plan::Barrier(_)
             | Plan::Fence
-            | Plan::Words(_) => {}
+            | Plan::Words(_)
+            | Plan::Value(_) => {}
         }
     }
 }

@@ -322,6 +322,8 @@ pub struct CanonicalLoop {
     pub relation: Relation,
     /// The increment.
     pub step: LoopStep,
+    /// The declaration in front of the range, if the loop goes over the elements of one: `auto &x`. [`Self::lower`] is the range.
+    pub element: Option<TextRange>,
 }
 
 /// The test of a canonical loop.

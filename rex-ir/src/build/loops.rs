@@ -70,7 +70,7 @@ impl<'u> Builder<'u> {
         let mut current = node;
         loop {
             match current.kind() {
-                Kind::ForStatement => return Some(current),
+                Kind::ForStatement | Kind::ForRangeLoop => return Some(current),
                 Kind::CompoundStatement => {
                     let mut statements = current
                         .children()
@@ -100,6 +100,12 @@ impl<'u> Builder<'u> {
 
     fn canonical_loop(&mut self, node: Node<'u>) -> Result<CanonicalLoop, NotCanonical> {
         let err = |at: TextRange, why| NotCanonical { at, why };
+        if node.kind() == Kind::ForRangeLoop {
+            return self.range_loop(node).ok_or(err(
+                first_line(self.source, node.range()),
+                "its variable must be one name",
+            ));
+        }
         let header = first_line(self.source, node.range());
         let initializer = node
             .field(Field::Initializer)
@@ -184,6 +190,30 @@ impl<'u> Builder<'u> {
             bound,
             relation,
             step,
+            element: None,
+        })
+    }
+
+    /// `for (T x : range)`
+    fn range_loop(&mut self, node: Node<'u>) -> Option<CanonicalLoop> {
+        let declarator = node.field(Field::Declarator)?;
+        let variable = declared_name(declarator).filter(|name| name.kind() == Kind::Identifier)?;
+        let range = node.field(Field::Right)?;
+        let open = node.text().find('(')?;
+        let start = node.range().start() + rex_syntax::TextSize::try_from(open + 1).ok()?;
+        let name = variable.text();
+        let body = node.field(Field::Body)?;
+        let symbol = self.scopes.resolve(&self.symbols, name, body.range())?;
+        Some(CanonicalLoop {
+            range: node.range(),
+            variable: name.into(),
+            ty: self.symbols[symbol].ty,
+            declares_variable: true,
+            lower: range.range(),
+            bound: range.range(),
+            relation: Relation::Less,
+            step: LoopStep::Increment,
+            element: Some(TextRange::new(start, declarator.range().end())),
         })
     }
 

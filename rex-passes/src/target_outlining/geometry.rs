@@ -228,6 +228,9 @@ fn trips(program: &Program, construct: &Construct, shape: Shape) -> Option<Expr>
 }
 
 fn loop_trips(program: &Program, canonical: &CanonicalLoop) -> Option<Expr> {
+    if canonical.element.is_some() {
+        return None;
+    }
     let is_integer = matches!(
         program.types.get(program.types.desugar(canonical.ty)).kind,
         TypeKind::Named { .. }

@@ -143,6 +143,7 @@ impl<'p> Planner<'p> {
             end = place.end();
             replacements.push((place, self.construct(id, context)));
         }
+        self.replace_sized_arrays(range, &mut replacements);
         BodyText {
             range,
             replacements,

@@ -7,7 +7,7 @@ mod calls;
 mod escape;
 mod uniform;
 
-use rex_ir::kernel::{BodyText, CasePlan, Plan};
+use rex_ir::kernel::{BodyText, CasePlan, Plan, Prologue};
 use rex_ir::program::Program;
 use rex_ir::region::ConstructId;
 use rex_ir::symbol::{SymbolId, SymbolKind};
@@ -77,6 +77,10 @@ impl<'p> Team<'_, 'p> {
     }
 
     fn statement(&mut self, node: Node<'p>) -> Plan {
+        if node.kind() == Kind::ElseClause {
+            let inner = node.children().find(|child| child.kind() != Kind::Comment);
+            return inner.map_or(Plan::Nothing, |inner| self.statement(inner));
+        }
         if !self.is_common(node) {
             return self.leader(&[node]);
         }
@@ -89,10 +93,6 @@ impl<'p> Team<'_, 'p> {
             Kind::ForStatement => self.for_loop(node),
             Kind::WhileStatement => self.while_loop(node, true),
             Kind::DoStatement => self.while_loop(node, false),
-            Kind::ElseClause => {
-                let inner = node.children().find(|child| child.kind() != Kind::Comment);
-                inner.map_or(Plan::Nothing, |inner| self.statement(inner))
-            }
             Kind::BreakStatement | Kind::ContinueStatement => {
                 Plan::Text(BodyText::verbatim(node.range()))
             }
@@ -221,6 +221,30 @@ impl<'p> Team<'_, 'p> {
         Plan::Leader(Box::new(body))
     }
 
+    /// The type that a declaration of variables defines: `struct S { int x; } s;`.
+    fn type_in(&self, node: Node<'p>) -> Option<Plan> {
+        let defined = node.field(Field::Type)?;
+        let has_body = defined.field(Field::Body).is_some();
+        let program = self.program();
+        let record = program
+            .types
+            .records
+            .iter()
+            .find(|(_, record)| {
+                record.is_untagged
+                    && record
+                        .body
+                        .is_some_and(|body| defined.range().contains_range(body))
+            })
+            .map(|(id, _)| id);
+        has_body.then(|| {
+            Plan::Declare(vec![match record {
+                Some(record) => Prologue::Untagged(record),
+                None => Prologue::Declaration(defined.range()),
+            }])
+        })
+    }
+
     /// A declaration of sequential code: replicated, shared, or the leader's own.
     fn declaration(&mut self, node: Node<'p>, plans: &mut Vec<Plan>) {
         let program = self.program();
@@ -238,8 +262,13 @@ impl<'p> Team<'_, 'p> {
             plans.push(Plan::Text(BodyText::verbatim(node.range())));
             return;
         }
+        plans.extend(self.type_in(node));
         for symbol in symbols {
             let found = &program.symbols[symbol];
+            if let Some(array) = self.planner.sized_array(symbol) {
+                plans.push(Plan::Declare(vec![array]));
+                continue;
+            }
             let is_reference = matches!(program.types.get(found.ty).kind, TypeKind::Reference(_));
             if is_reference {
                 plans.push(Plan::Text(BodyText::verbatim(node.range())));

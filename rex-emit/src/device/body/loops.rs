@@ -297,6 +297,14 @@ impl BodyPrinter<'_> {
         if idx > 0 {
             index = format!("rex_remainder({index}, {trips}_{idx})");
         }
+        if let Some(element) = canonical.element {
+            let range = self.words_of(canonical.lower);
+            return format!(
+                "{} = rex_range_begin({})[{index}];",
+                self.words_of(element).trim(),
+                range.trim()
+            );
+        }
         let declared = self
             .program
             .types
@@ -341,6 +349,9 @@ impl BodyPrinter<'_> {
     }
 
     fn trip_count(&self, canonical: &CanonicalLoop) -> String {
+        if canonical.element.is_some() {
+            return format!("rex_range_size({})", self.words_of(canonical.lower).trim());
+        }
         let lower = self.words_of(canonical.lower);
         let bound = self.words_of(canonical.bound);
         let (lower, bound) = (lower.trim(), bound.trim());

@@ -15,7 +15,7 @@ use rex_syntax::TextRange;
 use smol_str::SmolStr;
 
 use super::kernel::STEP;
-use crate::common::expr::Words;
+use crate::common::expr::{self, Words};
 use crate::common::text::reindent;
 use lines::{headed, is_braced};
 pub(super) use reduction::declared_operation;
@@ -189,6 +189,9 @@ impl<'p> BodyPrinter<'p> {
                 vec![format!("auto {name} = {};", self.text(value, indent))]
             }
             Plan::Words(words) => vec![words.to_string()],
+            Plan::Value(value) => {
+                vec![format!("({})", expr::print(self.program, self, value))]
+            }
             Plan::Shared {
                 name,
                 ty,

@@ -1,7 +1,10 @@
 //! Lines that give a body its names back.
 
+use rex_ir::expr::Expr;
 use rex_ir::kernel::Prologue;
 use rex_ir::ty::{TypeId, TypeKind};
+use rex_syntax::TextRange;
+use rex_syntax::source::Language;
 
 use super::{BodyPrinter, STEP};
 use crate::common::expr;
@@ -122,24 +125,51 @@ impl BodyPrinter<'_> {
                 )]
             }
             Prologue::Private { name, ty } => vec![format!("{};", self.declare_mutable(*ty, name))],
+            Prologue::SizedArray {
+                name,
+                element,
+                extents,
+                is_shared,
+            } => {
+                let value = types.spell(*element);
+                let print = |extent: &Expr| expr::print(self.program, self, extent);
+                let operands: Vec<String> = extents
+                    .iter()
+                    .map(|extent| expr::print_operand(self.program, self, extent))
+                    .collect();
+                let class = match is_shared {
+                    true => "rex_team_array",
+                    false => "rex_thread_array",
+                };
+                // One line: a statement that stands for one.
+                vec![format!(
+                    "{class}<{value}> {name}__own({}); rex_view<{value}, {}> {name}({name}__own.first(), {});",
+                    operands.join(" * "),
+                    extents.len(),
+                    extents.iter().map(print).collect::<Vec<_>>().join(", ")
+                )]
+            }
             Prologue::SharedPrivate { name, ty } => {
-                vec![format!("__shared__ {};", self.declare_mutable(*ty, name))]
+                let mut lines = self.shared_object(*ty, name);
+                if self.has_constructor(*ty) {
+                    lines.push(format!("if (threadIdx.x == 0) rex_construct({name});"));
+                    lines.push("__syncthreads();".to_string());
+                }
+                lines
             }
             Prologue::SharedCopy {
                 name,
                 ty,
                 parameter,
             } => {
-                let mut lines = vec![format!("__shared__ {};", self.declare_mutable(*ty, name))];
+                let mut lines = self.shared_object(*ty, name);
                 lines.extend(self.shared_copy(*ty, name, &format!("*{parameter}"), parameter));
                 lines
             }
             Prologue::SharedCopyOfOuter { name, ty } => {
                 let outer = format!("{name}__outer");
-                let mut lines = vec![
-                    format!("{} = {name};", self.declare_reference(*ty, &outer)),
-                    format!("__shared__ {};", self.declare_mutable(*ty, name)),
-                ];
+                let mut lines = vec![format!("{} = {name};", self.declare_reference(*ty, &outer))];
+                lines.extend(self.shared_object(*ty, name));
                 lines.extend(self.shared_copy(*ty, name, &outer, &outer));
                 lines
             }
@@ -185,11 +215,52 @@ impl BodyPrinter<'_> {
         }
     }
 
+    /// The declaration of an object in shared memory; one with a constructor is not constructed yet.
+    pub(super) fn shared_object(&self, ty: TypeId, name: &str) -> Vec<String> {
+        if !self.has_constructor(ty) {
+            return vec![format!("__shared__ {};", self.declare_mutable(ty, name))];
+        }
+        vec![
+            format!("__shared__ rex_room<{}> {name}__room;", self.value_type(ty)),
+            format!(
+                "{} = {name}__room.object();",
+                self.declare_reference(ty, name)
+            ),
+        ]
+    }
+
+    /// Whether objects of a type, or elements of it, must be constructed.
+    pub(super) fn has_constructor(&self, ty: TypeId) -> bool {
+        let types = &self.program.types;
+        let Some(record) = types.record(types.innermost_element(ty)) else {
+            return false;
+        };
+        let record = &types.records[record];
+        let initializes = |body: TextRange| {
+            self.program
+                .text(body)
+                .trim_start_matches('{')
+                .contains(['=', '{'])
+        };
+        self.program.language() == Language::Cxx
+            && (record.method(&record.name).is_some()
+                || !record.bases.is_empty()
+                || record.body.is_none_or(initializes)
+                || record
+                    .fields
+                    .iter()
+                    .any(|field| types.record(types.innermost_element(field.ty)).is_some()))
+    }
+
     /// The leader fills the team's copy in shared memory.
     fn shared_copy(&self, ty: TypeId, name: &str, value: &str, address: &str) -> Vec<String> {
         let types = &self.program.types;
         let copy = match types.get(types.desugar(ty)).kind {
             TypeKind::Array { .. } => format!("memcpy({name}, {address}, sizeof({name}))"),
+            _ if self.has_constructor(ty) => format!(
+                "new (rex_place{{&{name}}}) {}({value})",
+                self.value_type(ty)
+            ),
             _ => format!("{name} = {value}"),
         };
         vec![

@@ -231,8 +231,13 @@ impl BodyPrinter<'_> {
         indent: &str,
     ) -> Vec<String> {
         let types = &self.program.types;
-        let mut lines = vec![format!("__shared__ {};", self.declare_mutable(ty, name))];
+        let has_constructor = self.has_constructor(ty);
+        let mut lines = self.shared_object(ty, name);
         let Some(initializer) = initializer else {
+            if has_constructor {
+                lines.push(format!("if (threadIdx.x == 0) rex_construct({name});"));
+                lines.push("__syncthreads();".to_string());
+            }
             return lines;
         };
         let value = self.text(initializer, indent);
@@ -242,6 +247,15 @@ impl BodyPrinter<'_> {
             format!(
                 "{} = {value}; memcpy({name}, rex_initial, sizeof({name}));",
                 types.declare(ty, "rex_initial")
+            )
+        } else if has_constructor {
+            let arguments = match value.starts_with(['(', '{']) {
+                true => value.to_string(),
+                false => format!("({value})"),
+            };
+            format!(
+                "new (rex_place{{&{name}}}) {}{arguments};",
+                self.value_type(ty)
             )
         } else if value.starts_with('{') {
             format!("{name} = {}{value};", types.spell(ty))

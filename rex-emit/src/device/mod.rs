@@ -286,6 +286,11 @@ impl Device<'_> {
                         .names
                         .contains(&self.program.functions[*function].name)
             }
+            ItemKind::Variables(symbols)
+                if self.type_of_declaration(symbols, item.range).is_some() =>
+            {
+                true
+            }
             ItemKind::Variables(symbols) => symbols.iter().any(|symbol| {
                 self.storage(*symbol).is_some()
                     || self
@@ -428,6 +433,16 @@ impl Device<'_> {
         symbols: &[SymbolId],
         range: TextRange,
     ) -> Result<(), EditConflict> {
+        if let Some(definition) = self.type_of_declaration(symbols, range) {
+            let text = class::print(self.program, definition)?;
+            self.header();
+            self.line(&format!("{};", text.trim_end()));
+        }
+        Ok(())
+    }
+
+    /// From the keyword to the closing brace of that type.
+    fn type_of_declaration(&self, symbols: &[SymbolId], range: TextRange) -> Option<TextRange> {
         let source = self.program.source();
         let first = symbols
             .first()
@@ -437,9 +452,7 @@ impl Device<'_> {
         let keyword = tokens
             .find(|token| matches!(token.text(source), "struct" | "union" | "class" | "enum"));
         let end = self.program.text(before).rfind('}');
-        let (Some(keyword), Some(end)) = (keyword, end) else {
-            return Ok(());
-        };
+        let (keyword, end) = (keyword?, end?);
         let end = before.start() + TextSize::try_from(end + 1).unwrap_or_default();
         let has_tag = tokens
             .find(|token| {
@@ -449,14 +462,9 @@ impl Device<'_> {
                 )
             })
             .is_some_and(|token| token.text(source) != "{");
-        if keyword.text(source) != "enum" && !has_tag {
-            // The kernels that capture its objects define it.
-            return Ok(());
-        }
-        let text = class::print(self.program, TextRange::new(keyword.range.start(), end))?;
-        self.header();
-        self.line(&format!("{};", text.trim_end()));
-        Ok(())
+        // The kernels that capture objects of a struct without a name define it.
+        let is_here = keyword.text(source) == "enum" || has_tag;
+        is_here.then(|| TextRange::new(keyword.range.start(), end))
     }
 
     fn variables(&mut self, symbols: &[SymbolId], range: TextRange) -> Result<(), EditConflict> {

@@ -444,6 +444,10 @@ impl<'u> Builder<'u> {
                 _ => self.deduced(declared.ty, initializer, node.range()),
             };
             let ty = self.completed_by_initializer(ty, initializer);
+            let ty = match kind == SymbolKind::Global && !context.namespaces.is_empty() {
+                true => self.seen_from_outside(ty, node.range()),
+                false => ty,
+            };
             let symbol = self.declare(
                 scope,
                 name,
@@ -750,7 +754,7 @@ impl<'u> Builder<'u> {
 }
 
 /// Names of the namespaces around a node, outermost first.
-fn namespaces_around(node: Node<'_>) -> Vec<SmolStr> {
+pub(super) fn namespaces_around(node: Node<'_>) -> Vec<SmolStr> {
     let mut names: Vec<SmolStr> = node
         .ancestors()
         .filter(|outer| outer.kind() == Kind::NamespaceDefinition)

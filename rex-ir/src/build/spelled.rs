@@ -4,12 +4,13 @@ use rex_syntax::TextRange;
 use smol_str::{SmolStr, format_smolstr};
 
 use super::Builder;
+use super::scopes::namespaces_around;
 use super::types::squeeze;
 use crate::map::{PathStep, StepKind};
 use crate::namer;
 use crate::region::CapturedObject;
 use crate::symbol::{Symbol, SymbolId, SymbolKind};
-use crate::ty::{Extent, Meaning, TypeId, TypeKind};
+use crate::ty::{Extent, Meaning, Type, TypeId, TypeKind};
 
 impl Builder<'_> {
     /// The variable that a qualified name means: a static data member, or a variable of a namespace.
@@ -54,6 +55,41 @@ impl Builder<'_> {
             });
         }
         ty
+    }
+
+    /// The type of a namespace's variable as code outside the namespace spells it.
+    pub(super) fn seen_from_outside(&mut self, ty: TypeId, at: TextRange) -> TypeId {
+        let whole = self.types.get(ty).clone();
+        let kind = match whole.kind.clone() {
+            TypeKind::Pointer(to) => TypeKind::Pointer(self.seen_from_outside(to, at)),
+            TypeKind::Reference(to) => TypeKind::Reference(self.seen_from_outside(to, at)),
+            TypeKind::Array { element, extent } => TypeKind::Array {
+                element: self.seen_from_outside(element, at),
+                extent,
+            },
+            TypeKind::Named { spelling, meaning } => {
+                let (keyword, name) = match spelling.split_once(' ') {
+                    Some((keyword @ ("struct" | "union" | "class" | "enum"), name)) => {
+                        (format!("{keyword} "), name)
+                    }
+                    _ => (String::new(), spelling.as_str()),
+                };
+                let declared = self
+                    .scopes
+                    .resolve_type(&self.symbols, name, at)
+                    .and_then(|symbol| self.symbols[symbol].declared_at);
+                let Some(declared) = declared else { return ty };
+                let node = self.unit.tree.root().smallest_at(declared);
+                let namespaces = namespaces_around(node);
+                if namespaces.is_empty() {
+                    return ty;
+                }
+                let spelling = format_smolstr!("{keyword}{}::{name}", namespaces.join("::"));
+                TypeKind::Named { spelling, meaning }
+            }
+            TypeKind::Function { .. } => return ty,
+        };
+        self.types.intern(Type { kind, ..whole })
     }
 
     /// A member of the own object as a variable: what `is_device_ptr(v)` and `use_device_ptr(v)` make of it.

@@ -1833,6 +1833,8 @@ public:
   /// Whether the table has every instantiation of a template that is known by now.
   bool is_complete() const { return !loaded_ || last_instance_ == first_instance; }
   Image::Kind kind() const { return image_.kind(); }
+  /// Constructs the variables of a device that is used for the first time.
+  void construct(Location &where, int64_t device);
 
 private:
   Registration() = default;
@@ -1843,6 +1845,9 @@ private:
   std::unique_ptr<LoadedImage> loaded_;
   void *own_handle_ = nullptr;
   const rex_instance_entry *last_instance_ = nullptr;
+  std::vector<void *> constructors_; // keys of kernels, one for each file that has such variables
+  std::vector<int64_t> constructed_; // the devices whose variables are
+  std::recursive_mutex constructing_;
 };
 
 /// Copies the entries, so that they outlive a library that is closed, and points each at its symbol.
@@ -1861,10 +1866,14 @@ Table Registration::make_table(Problems &problems) {
     table.entries.push_back(entry);
   };
   for (const __tgt_offload_entry &entry : HostEntries())
-    if (entry.flags & REX_REQUIRES_FLAG)
+    if (entry.flags & REX_REQUIRES_FLAG) {
       table.requirements |= static_cast<int32_t>(entry.data);
-    else
-      add(entry, entry.name + (entry.size == 0 ? kernel_suffix : ""));
+    } else {
+      __tgt_offload_entry plain = entry;
+      if (entry.flags & REX_CONSTRUCTORS_FLAG) constructors_.push_back(entry.addr);
+      plain.flags &= ~REX_CONSTRUCTORS_FLAG; // no runtime knows it
+      add(plain, entry.name + (entry.size == 0 ? kernel_suffix : ""));
+    }
   last_instance_ = first_instance;
   for (rex_instance_entry *instance = first_instance; instance; instance = instance->next)
     add(REX_ENTRY(instance, "", 0, 0), symbol_of(*instance, kind() == Image::Kind::host));
@@ -2333,6 +2342,23 @@ const char *kernel_name(const void *key) {
   return "of an unknown key";
 }
 
+} // namespace
+
+void Registration::construct(Location &where, int64_t device) {
+  if (constructors_.empty()) return;
+  if (device == kDefaultDevice) device = default_device();
+  std::lock_guard<std::recursive_mutex> guard(constructing_);
+  if (std::find(constructed_.begin(), constructed_.end(), device) != constructed_.end()) return;
+  constructed_.push_back(device);
+  const __tgt_kernel_arguments nothing = REX_KERNEL_ARGUMENTS(0, NULL, NULL, NULL, NULL, NULL, 0);
+  for (void *key : constructors_) {
+    if (verbose()) say(where.text() + ": constructs variables of device " + std::to_string(device));
+    loaded_->launch(where, device, {1, 1}, key, nothing);
+  }
+}
+
+namespace {
+
 /// Prints the items of a data call: what happens to each, as far as the map type says.
 void say_items(const Location &where, const char *call, const Items &items) {
   for (int32_t i = 0; i < items.count; ++i) {
@@ -2353,8 +2379,9 @@ void say_items(const Location &where, const char *call, const Items &items) {
 }
 
 /// The image whose runtime carries out a data call. Null: nothing is to be done.
-LoadedImage *image_for(const char *call, const Location &where, const Items &items) {
+LoadedImage *image_for(const char *call, Location &where, int64_t device, const Items &items) {
   Registration *registered = registration_for(where);
+  if (registered) registered->construct(where, device);
   if (registered && verbose()) say_items(where, call, items);
   return registered ? registered->loaded() : nullptr;
 }
@@ -2367,6 +2394,7 @@ int rex___tgt_target_kernel(const char *file, const char *function, int line, in
   const int64_t number = runtime_device(where, device);
   Registration *registered = registration_for(where);
   if (!registered) return -1;
+  registered->construct(where, number);
 
   const Geometry geometry = choose_geometry({teams, threads}, arguments->Tripcount, registered->kind());
   if (verbose())
@@ -2381,7 +2409,7 @@ void rex___tgt_target_data_begin(const char *file, const char *function, int lin
   Location where(file, function, line);
   const int64_t number = runtime_device(where, device);
   const Items items = {count, bases, begins, sizes, types, names};
-  if (LoadedImage *image = image_for("data begin", where, items)) image->data_begin(where, number, items);
+  if (LoadedImage *image = image_for("data begin", where, number, items)) image->data_begin(where, number, items);
 }
 
 void rex___tgt_target_data_end(const char *file, const char *function, int line, int64_t device,
@@ -2390,7 +2418,7 @@ void rex___tgt_target_data_end(const char *file, const char *function, int line,
   Location where(file, function, line);
   const int64_t number = runtime_device(where, device);
   const Items items = {count, bases, begins, sizes, types, names};
-  if (LoadedImage *image = image_for("data end", where, items)) image->data_end(where, number, items);
+  if (LoadedImage *image = image_for("data end", where, number, items)) image->data_end(where, number, items);
 }
 
 void rex___tgt_target_data_update(const char *file, const char *function, int line, int64_t device,
@@ -2399,7 +2427,7 @@ void rex___tgt_target_data_update(const char *file, const char *function, int li
   Location where(file, function, line);
   const int64_t number = runtime_device(where, device);
   const Items items = {count, bases, begins, sizes, types, names};
-  if (LoadedImage *image = image_for("data update", where, items)) image->data_update(where, number, items);
+  if (LoadedImage *image = image_for("data update", where, number, items)) image->data_update(where, number, items);
 }
 
 // ---- Lists of items -------------------------------------------------------------------------------------

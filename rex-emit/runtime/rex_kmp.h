@@ -71,6 +71,9 @@ struct __tgt_offload_entry {
 #endif
 
 #define REX_KERNEL_ENTRY(key, symbol) REX_ENTRY(&(key), symbol, 0, 0)
+/* A kernel that constructs variables. register_cubin.cpp launches it before anything else on each device. */
+#define REX_CONSTRUCTORS_ENTRY(key, symbol) REX_ENTRY(&(key), symbol, 0, REX_CONSTRUCTORS_FLAG)
+#define REX_CONSTRUCTORS_FLAG 0x40000000
 /* flags: 0, or REX_LINK for the pointer to a variable of `declare target link`. */
 #define REX_GLOBAL_ENTRY(address, symbol, bytes, flags) REX_ENTRY(address, symbol, bytes, flags)
 #define REX_LINK 1

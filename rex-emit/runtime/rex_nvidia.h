@@ -158,6 +158,7 @@ __device__ __forceinline__ int __nv_signbitf(float x) { return __builtin_signbit
 #if !defined(REX_NVIDIA_WORDS_ONLY) && !defined(REX_NVIDIA_H)
 #define REX_NVIDIA_H
 
+#include <new>
 #include <type_traits>
 
 #ifndef REX_LLVM_ABI
@@ -407,6 +408,12 @@ static_assert(sizeof(rex_kernel_environment) == 48, "layout of KernelEnvironment
 
 /// REX_GLOBAL(variable), after a declare target variable in the extern "C" block.
 #define REX_GLOBAL(name) REX_IMAGE_ENTRY(name, (void *)&name, sizeof(name))
+
+/// Room for a variable that a kernel constructs. The runtime finds the variable by its name.
+template <typename Value> struct __attribute__((visibility("default"))) rex_storage {
+  alignas(Value) unsigned char bytes[sizeof(Value)];
+  REX_DEVICE Value &object() { return *reinterpret_cast<Value *>(bytes); }
+};
 
 /// The type of an enumeration without a name, by one of its constants.
 #define REX_ENUM_OF(constant) decltype(constant)

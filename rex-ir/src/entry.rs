@@ -4,7 +4,7 @@ use smol_str::SmolStr;
 
 use crate::abi::Requirements;
 use crate::item::DeviceStorage;
-use crate::kernel::KernelId;
+use crate::kernel::{KernelId, KernelNames};
 use crate::symbol::SymbolId;
 
 /// One offload entry.
@@ -30,6 +30,8 @@ pub enum EntryKind {
         /// How it lives there: the entry is of the variable, or of the pointer to it.
         storage: DeviceStorage,
     },
+    /// The kernel that constructs the variables of the unit on each device.
+    Constructors(KernelNames),
     /// What the program demands of its devices.
     Requirements(Requirements),
 }

@@ -136,8 +136,13 @@ impl DeviceStorage {
     pub fn is_behind_pointer(self) -> bool {
         match self {
             DeviceStorage::Link | DeviceStorage::Shared => true,
-            DeviceStorage::Enter | DeviceStorage::Constant => false,
+            DeviceStorage::Enter | DeviceStorage::Constructed | DeviceStorage::Constant => false,
         }
+    }
+
+    /// Whether device functions need a reference to give the variable its name back.
+    pub fn needs_reference(self) -> bool {
+        self.is_behind_pointer() || self == DeviceStorage::Constructed
     }
 }
 
@@ -150,6 +155,8 @@ pub enum DeviceStorage {
     Link,
     /// With unified shared memory: the device has a pointer to the host's own variable.
     Shared,
+    /// A copy of its own that a kernel constructs: its initializer is computed at run time.
+    Constructed,
     /// A constant, copied into the device file without an entry.
     Constant,
 }

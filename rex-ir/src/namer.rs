@@ -34,6 +34,17 @@ pub fn kernel_names(ordinal: usize, file: &str, function: &str, line: u32) -> Ke
     }
 }
 
+/// Names of the kernel that constructs a file's variables on a device: the scheme of a region's, without ordinal and line.
+pub fn constructors_names(file: &str) -> KernelNames {
+    let stem = format_smolstr!("OUT__constructors__{:08x}__", file_hash(file));
+    KernelNames {
+        kernel: format_smolstr!("{stem}kernel__"),
+        key: format_smolstr!("{stem}id__"),
+        entry: format_smolstr!("{stem}omp_offload_entry__"),
+        body: format_smolstr!("{stem}body__"),
+    }
+}
+
 /// Name of the entry of a device variable.
 pub fn variable_entry_name(device_name: &str) -> SmolStr {
     format_smolstr!(

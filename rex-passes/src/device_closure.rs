@@ -13,6 +13,7 @@ use rex_ir::program::{DeviceCode, DeviceFunction, Program};
 use rex_ir::region::{Call, Callee};
 use rex_ir::symbol::{SymbolId, SymbolKind};
 use rex_syntax::diag::Code;
+use rex_syntax::source::Language;
 use rex_syntax::{TextRange, lex};
 use smol_str::SmolStr;
 
@@ -267,7 +268,7 @@ fn read_initializer(program: &Program, symbol: SymbolId, closure: &mut Closure) 
     let Some(initializer) = program.symbols[symbol].initializer else {
         return;
     };
-    for at in lex::identifiers(program.source(), initializer) {
+    for at in names_in(program.source(), initializer) {
         let name = program.text(at);
         let Some(inner) = program.scopes.resolve(&program.symbols, name, at) else {
             continue;
@@ -319,9 +320,57 @@ fn storage(program: &Program, symbol: SymbolId) -> DeviceStorage {
         {
             DeviceStorage::Shared
         }
+        Some(DeviceStorage::Enter) | None if is_constructed(program, symbol, 0) => {
+            DeviceStorage::Constructed
+        }
         Some(storage) => *storage,
         None => DeviceStorage::Enter,
     }
+}
+
+/// The names of an initializer that are not members; of a qualified one, every component.
+fn names_in(source: &str, range: TextRange) -> impl Iterator<Item = TextRange> {
+    let mut is_member = false;
+    lex::significant_tokens(source, range).filter_map(move |token| {
+        let is_name = token.kind == lex::TokenKind::Identifier && !is_member;
+        is_member = matches!(token.text(source), "." | "->");
+        is_name.then_some(token.range)
+    })
+}
+
+/// Whether a variable begins with what only running code can compute: a constructor, or an initializer that calls functions or names such a variable.
+fn is_constructed(program: &Program, symbol: SymbolId, depth: u32) -> bool {
+    const MAX_DEPTH: u32 = 16;
+    if program.language() != Language::Cxx || program.is_external(symbol) || depth > MAX_DEPTH {
+        return false;
+    }
+    let found = &program.symbols[symbol];
+    let record = program
+        .types
+        .record(program.types.innermost_element(found.ty));
+    if record.is_some_and(|record| {
+        let record = &program.types.records[record];
+        record.method(&record.name).is_some()
+    }) {
+        return true;
+    }
+    let Some(initializer) = found.initializer else {
+        return false;
+    };
+    let source = program.source();
+    names_in(source, initializer).any(|at| {
+        let name = program.text(at);
+        let rest = &source[usize::from(at.end())..usize::from(initializer.end())];
+        let resolved = program.scopes.resolve(&program.symbols, name, at);
+        match resolved.map(|inner| program.symbols[inner].kind) {
+            Some(SymbolKind::Global) => {
+                let inner = resolved.filter(|inner| *inner != symbol);
+                inner.is_some_and(|inner| is_constructed(program, inner, depth + 1))
+            }
+            Some(SymbolKind::Function) => rest.trim_start().starts_with('('),
+            _ => false,
+        }
+    })
 }
 
 /// A call that nothing defines. A prototype in the unit may be another file's device function; without one the name is unknown.

@@ -1,6 +1,6 @@
 //! `offload-entries`: the table that ties host keys to device symbols.
 //!
-//! One entry for each kernel, in region order, then one for each variable that the unit defines on the device. A constant has none: it is compiled into the image. The last one is what `requires` demands, if anything.
+//! One entry for each kernel, in region order, then one for each variable that the unit defines on the device. A constant has none: it is compiled into the image. Then one for the kernel that constructs variables, if any are. The last one is what `requires` demands, if anything.
 
 use rex_ir::entry::{Entry, EntryKind};
 use rex_ir::facet::Facet;
@@ -51,6 +51,19 @@ impl Pass for OffloadEntries {
                     device_name,
                     storage: *storage,
                 },
+            });
+        }
+        let is_constructed = |storage: &DeviceStorage| *storage == DeviceStorage::Constructed;
+        if program
+            .device_code
+            .variables
+            .iter()
+            .any(|(_, storage)| is_constructed(storage))
+        {
+            let names = namer::constructors_names(program.sources.file(program.unit.file).name());
+            entries.push(Entry {
+                name: names.entry.clone(),
+                kind: EntryKind::Constructors(names),
             });
         }
         if !program.requirements.is_empty() && program.has_device_constructs() {

@@ -8,7 +8,7 @@ use rex_syntax::edit::{EditConflict, EditSet};
 use rex_syntax::{TextRange, TextSize};
 
 use super::body::BodyPrinter;
-use super::{instances, kernel};
+use super::{instances, kernel, references};
 
 const BOTH_SIDES: &str = "__host__ __device__ ";
 
@@ -48,6 +48,13 @@ pub(super) fn print(program: &Program, range: TextRange) -> Result<String, EditC
             edits.replace(replaced - range.start(), text);
         } else {
             edits.insert(start, 0, BOTH_SIDES);
+            if let Some((at, lines)) = references::at_body(program, function) {
+                edits.insert(at - range.start(), 0, lines);
+                for (at, word) in references::unqualified(program, &function.globals, function.body)
+                {
+                    edits.replace(at - range.start(), word.to_string());
+                }
+            }
         }
     }
     for method in &program.method_declarations {

@@ -335,12 +335,12 @@ impl Device<'_> {
         else {
             return Ok(());
         };
-        let aliases = references::of_globals(self.program, &function.globals);
         let words = references::unqualified(self.program, &function.globals, function.body);
         let printer = BodyPrinter::new(self.program, &words);
         let mut text = printer.text(&device.body, "");
-        let inside = usize::from(function.body.start() - function.range.start()) + 1;
-        text.insert_str(inside.min(text.len()), &lines_of(&aliases));
+        let (at, references) = references::at_body(self.program, function).unwrap_or_default();
+        let inside = usize::from(at.max(function.range.start()) - function.range.start());
+        text.insert_str(inside.min(text.len()), &references);
         let offset = usize::from(function.specifiers.start() - function.range.start());
         let marker = self.marker(&function.name, function.class.is_some());
         // Replacements stand inside the body, behind this place.
@@ -352,7 +352,7 @@ impl Device<'_> {
             let head = self.team_head(&function.name, head);
             let mut lines = printer.plan(team, "");
             if let Some(first) = lines.first_mut() {
-                *first = format!("{marker}{head}{first}{}", lines_of(&aliases));
+                *first = format!("{marker}{head}{first}{references}");
             }
             self.out.push('\n');
             self.line("/* The same, called by all threads of a team in its sequential code. */");
@@ -478,7 +478,7 @@ impl Device<'_> {
             return Ok(());
         };
         self.header();
-        if storages.iter().any(|storage| storage.is_behind_pointer()) {
+        if storages.iter().any(|storage| storage.needs_reference()) {
             self.type_in_declaration(symbols, range)?;
             for symbol in symbols {
                 if let Some(line) = references::declaration(self.program, *symbol) {
@@ -498,7 +498,10 @@ impl Device<'_> {
         match storage {
             DeviceStorage::Constant if is_scalar => self.line(&text),
             DeviceStorage::Constant => self.line(&format!("__device__ {text}")),
-            DeviceStorage::Enter | DeviceStorage::Link | DeviceStorage::Shared => {
+            DeviceStorage::Enter
+            | DeviceStorage::Link
+            | DeviceStorage::Shared
+            | DeviceStorage::Constructed => {
                 // Internal linkage: the device symbol must be found by its name and be the file's own.
                 for symbol in symbols {
                     let name = self.program.name(*symbol);
@@ -642,6 +645,18 @@ impl Device<'_> {
         }
         self.out.push('\n');
         for entry in &self.program.entries {
+            if let EntryKind::Constructors(names) = &entry.kind {
+                self.line(&format!(
+                    "/* Constructs the variables of this file, once on each device. */\n__global__ void {}(REX_LAUNCH_ENVIRONMENT_ALONE) {{",
+                    names.kernel
+                ));
+                for line in references::constructions(self.program) {
+                    self.line(&format!("{}{line}", kernel::STEP));
+                }
+                self.line(&format!("}}\nREX_KERNEL({}, 0, REX_LOOP)\n", names.kernel));
+            }
+        }
+        for entry in &self.program.entries {
             if let EntryKind::Variable {
                 symbol, storage, ..
             } = &entry.kind
@@ -761,14 +776,6 @@ fn without_extern(text: &str) -> &str {
         Some((_, rest)) => without_extern(rest.trim_start()),
         None => rest,
     }
-}
-
-/// Lines behind an opening brace.
-fn lines_of(lines: &[String]) -> String {
-    lines
-        .iter()
-        .map(|line| format!("\n{}{line}", kernel::STEP))
-        .collect()
 }
 
 /// Removes a leading specifier.

@@ -1,16 +1,16 @@
-//! Variables that device code reaches through a pointer: `declare target link`, and everything with unified shared memory.
+//! Variables that device code reaches through a pointer (`declare target link`, and everything with unified shared memory) or that a kernel constructs.
 //!
-//! The device file has the pointers; every function that names such a variable begins with a reference of its name.
+//! The device file has the pointers, or storage without a type; every function that names such a variable begins with a reference of its name.
 
-use rex_ir::item::DeviceStorage;
+use rex_ir::item::{DeviceStorage, Function};
 use rex_ir::namer;
 use rex_ir::program::Program;
 use rex_ir::symbol::SymbolId;
 use rex_ir::ty::{TypeId, TypeKind, TypeTable};
-use rex_syntax::{TextRange, lex};
+use rex_syntax::{TextRange, TextSize, lex};
 use smol_str::SmolStr;
 
-use super::kernel::declare_pointer;
+use super::kernel::{STEP, declare_pointer};
 
 /// The pointer's name in the device file.
 pub(super) fn pointer(program: &Program, symbol: SymbolId) -> SmolStr {
@@ -35,10 +35,14 @@ pub(super) fn declaration(program: &Program, symbol: SymbolId) -> Option<String>
         ));
     }
     let name = namer::device_identifier(program, symbol);
-    let declared = types.declare(found.ty, &name);
-    let value = found
-        .initializer
-        .map_or(String::new(), |at| format!(" = {}", program.text(at)));
+    let declared = match storage {
+        DeviceStorage::Constructed => format!("rex_storage<{}> {name}", types.spell(found.ty)),
+        _ => types.declare(found.ty, &name),
+    };
+    let value = match (storage, found.initializer) {
+        (DeviceStorage::Constructed, _) | (_, None) => String::new(),
+        (_, Some(at)) => format!(" = {}", program.text(at)),
+    };
     let line = format!("{external}__device__ {declared}{value};");
     Some(match name == found.name {
         true => line,
@@ -48,16 +52,69 @@ pub(super) fn declaration(program: &Program, symbol: SymbolId) -> Option<String>
 
 /// References that give the variables among `globals` their names back.
 pub(super) fn of_globals(program: &Program, globals: &[SymbolId]) -> Vec<String> {
-    behind_pointers(program, globals)
+    with_references(program, globals)
         .map(|symbol| {
             let found = &program.symbols[symbol];
+            let object = match program.device_storage(symbol) {
+                Some(DeviceStorage::Constructed) => format!(
+                    "::{}.object()",
+                    qualified(program, symbol, &namer::device_identifier(program, symbol))
+                ),
+                _ => format!("*{}", qualified(program, symbol, &pointer(program, symbol))),
+            };
             format!(
-                "{} = *{};",
-                reference_to(&program.types, found.ty, &found.name),
-                qualified_pointer(program, symbol)
+                "{} = {object};",
+                reference_to(&program.types, found.ty, &found.name)
             )
         })
         .collect()
+}
+
+/// The statements that construct the variables of the file on a device, in the order of their declarations.
+pub(super) fn constructions(program: &Program) -> Vec<String> {
+    let variables = &program.device_code.variables;
+    let constructed: Vec<SymbolId> = variables
+        .iter()
+        .filter(|(_, storage)| *storage == DeviceStorage::Constructed)
+        .map(|(symbol, _)| *symbol)
+        .collect();
+    let named: Vec<SymbolId> = variables.iter().map(|(symbol, _)| *symbol).collect();
+    let mut lines = of_globals(program, &named);
+    for symbol in constructed {
+        let found = &program.symbols[symbol];
+        let ty = program.types.spell(program.types.object_type(found.ty));
+        let value = found.initializer.map_or(String::new(), |at| {
+            let text = without_qualifiers(program, &named, at);
+            let before = &program.source()[..usize::from(at.start())];
+            let is_list = text.starts_with('{') || !before.trim_end().ends_with('=');
+            match is_list {
+                true => text,
+                false => format!("({text})"),
+            }
+        });
+        lines.push(format!("new (&{}) {ty}{value};", found.name));
+    }
+    lines
+}
+
+fn without_qualifiers(program: &Program, globals: &[SymbolId], range: TextRange) -> String {
+    let mut text = String::new();
+    let mut end = range.start();
+    for (at, word) in unqualified(program, globals, range) {
+        text.push_str(program.text(TextRange::new(end, at.start())));
+        text.push_str(&word);
+        end = at.end();
+    }
+    text.push_str(program.text(TextRange::new(end, range.end())));
+    text.trim().to_string()
+}
+
+/// Where a function's body begins, and the references it needs there.
+pub(super) fn at_body(program: &Program, function: &Function) -> Option<(TextSize, String)> {
+    let lines = of_globals(program, &function.globals);
+    let at = function.body.start() + TextSize::of('{');
+    let text: String = lines.iter().map(|line| format!("\n{STEP}{line}")).collect();
+    (!text.is_empty()).then_some((at, text))
 }
 
 /// Edits that take the qualifiers off the names of such variables.
@@ -68,48 +125,49 @@ pub(super) fn unqualified(
 ) -> Vec<(TextRange, SmolStr)> {
     let source = program.source();
     let mut words = Vec::new();
-    for symbol in behind_pointers(program, globals) {
+    for symbol in with_references(program, globals) {
         let found = &program.symbols[symbol];
         // Where a chain of names and `::` begins.
         let mut chain: Option<TextRange> = None;
-        let mut after_name = false;
+        let mut after_colons = false;
         for token in lex::tokens(source, range) {
-            let is_name = token.kind == lex::TokenKind::Identifier;
-            if is_name && !after_name {
-                let start = chain.get_or_insert(token.range).start();
+            let text = token.text(source);
+            if token.kind == lex::TokenKind::Identifier {
+                let start = match chain.filter(|_| after_colons) {
+                    Some(chain) => chain.start(),
+                    None => token.range.start(),
+                };
                 let qualifier = TextRange::new(start, token.range.start());
                 let qualified = program.text(qualifier).trim_start_matches("::");
-                let is_named = token.text(source) == found.name && !qualifier.is_empty();
+                let is_named = text == found.name && !qualifier.is_empty();
                 if is_named && found.qualifier.ends_with(qualified) {
                     words.push((qualifier, SmolStr::default()));
                 }
-            } else if token.text(source) == "::" {
+                chain = Some(TextRange::new(start, token.range.end()));
+            } else if text == "::" {
                 chain.get_or_insert(token.range);
             } else {
                 chain = None;
             }
-            after_name = is_name;
+            after_colons = text == "::";
         }
     }
+    words.sort_by_key(|(at, _)| at.start());
     words
 }
 
-fn behind_pointers(program: &Program, globals: &[SymbolId]) -> impl Iterator<Item = SymbolId> {
+fn with_references(program: &Program, globals: &[SymbolId]) -> impl Iterator<Item = SymbolId> {
     globals.iter().copied().filter(|symbol| {
         program
             .device_storage(*symbol)
-            .is_some_and(DeviceStorage::is_behind_pointer)
+            .is_some_and(DeviceStorage::needs_reference)
     })
 }
 
-fn qualified_pointer(program: &Program, symbol: SymbolId) -> String {
-    let found = &program.symbols[symbol];
+fn qualified(program: &Program, symbol: SymbolId, name: &str) -> String {
     let unnamed = format!("{}::", namer::UNNAMED_NAMESPACE);
-    format!(
-        "{}{}",
-        found.qualifier.replace(&unnamed, ""),
-        pointer(program, symbol)
-    )
+    let qualifier = program.symbols[symbol].qualifier.replace(&unnamed, "");
+    format!("{qualifier}{name}")
 }
 
 fn reference_to(types: &TypeTable, ty: TypeId, name: &str) -> String {

@@ -66,13 +66,21 @@ impl Host<'_> {
                     };
                     let flags = match storage {
                         DeviceStorage::Link => "REX_LINK",
-                        DeviceStorage::Enter | DeviceStorage::Shared | DeviceStorage::Constant => {
-                            "0"
-                        }
+                        DeviceStorage::Enter
+                        | DeviceStorage::Shared
+                        | DeviceStorage::Constructed
+                        | DeviceStorage::Constant => "0",
                     };
                     variables.push(format!(
                         "static struct __tgt_offload_entry {} REX_OFFLOAD_ENTRY =\n    REX_GLOBAL_ENTRY(&{name}, \"{device_name}\", sizeof({name}), {flags});",
                         entry.name
+                    ));
+                }
+                EntryKind::Constructors(names) => {
+                    kernels.push(format!("static char {};", names.key));
+                    kernels.push(format!(
+                        "static struct __tgt_offload_entry {} REX_OFFLOAD_ENTRY =\n    REX_CONSTRUCTORS_ENTRY({}, \"{}\");",
+                        entry.name, names.key, names.kernel
                     ));
                 }
                 EntryKind::Requirements(requirements) => {

@@ -7,11 +7,12 @@ use indexmap::IndexSet;
 use rex_ir::abi::Requirements;
 use rex_ir::facet::Facet;
 use rex_ir::headers;
-use rex_ir::item::{DeviceStorage, Function, FunctionId, prototypes};
+use rex_ir::item::{DeviceStorage, Function, FunctionId, Item, ItemKind, prototypes};
 use rex_ir::kernel::BodyText;
 use rex_ir::program::{DeviceCode, DeviceFunction, Program};
 use rex_ir::region::{Call, Callee};
 use rex_ir::symbol::{SymbolId, SymbolKind};
+use rex_ir::ty::Category;
 use rex_syntax::diag::Code;
 use rex_syntax::source::Language;
 use rex_syntax::{TextRange, lex};
@@ -125,6 +126,7 @@ fn closure(cx: &mut PassCx<'_>) -> DeviceCode {
             }
         }
     }
+    add_constants_of_types(program, &program.items, &mut closure.variables);
     let mut missing: Vec<Call> = Vec::new();
     let mut n_read = 0;
     loop {
@@ -174,6 +176,36 @@ fn closure(cx: &mut PassCx<'_>) -> DeviceCode {
         variables,
         header_functions: closure.header_functions.into_iter().collect(),
         external_functions: closure.external_functions.into_iter().collect(),
+    }
+}
+
+/// Types are kept, so what they name has to be: `int values[N];`. Only constants whose value the compiler knows can be meant.
+fn add_constants_of_types(program: &Program, items: &[Item], variables: &mut IndexSet<SymbolId>) {
+    let is_constant = |id: &SymbolId| {
+        let found = &program.symbols[*id];
+        let is_constexpr = found
+            .declaration
+            .is_some_and(|declaration| program.text(declaration).contains("constexpr"));
+        let is_known = found
+            .initializer
+            .is_some_and(|value| is_constexpr || !program.text(value).contains('('));
+        found.kind == SymbolKind::Global
+            && is_known
+            && program.types.get(found.ty).is_const
+            && program.types.category(found.ty) == Category::Scalar
+    };
+    for item in items {
+        match &item.kind {
+            ItemKind::Block { items, .. } => add_constants_of_types(program, items, variables),
+            ItemKind::Type => {
+                for at in lex::identifiers(program.source(), item.range) {
+                    let name = program.text(at);
+                    let found = program.scopes.resolve(&program.symbols, name, at);
+                    variables.extend(found.filter(is_constant));
+                }
+            }
+            _ => {}
+        }
     }
 }
 

@@ -97,8 +97,11 @@ impl Builder<'_> {
                 // Fortran's; no variable of C has it.
                 "allocatable" => return None,
                 other => {
-                    let headline = format!("`{other}` of `defaultmap` is not supported");
-                    self.report(Code::UnsupportedClause, clause.range, headline);
+                    // Any other word is a mistake that has been reported.
+                    if clause.name.takes_word(other) {
+                        let headline = format!("`{other}` of `defaultmap` is not supported");
+                        self.report(Code::UnsupportedClause, clause.range, headline);
+                    }
                     return None;
                 }
             }

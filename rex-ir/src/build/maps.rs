@@ -67,6 +67,8 @@ impl<'u> Builder<'u> {
                     };
                     iterators.extend(read);
                 }
+                // A mistake that has been reported.
+                other if !clause.name.takes_word(other) => return,
                 _ => {
                     let text = self.text(modifier.range).to_string();
                     self.report(

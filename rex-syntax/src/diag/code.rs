@@ -55,6 +55,7 @@ codes! {
     ClauseNotAllowed "REX0104" "clause-not-allowed" Error;
     DuplicateClause "REX0105" "duplicate-clause" Error;
     MissingStatement "REX0106" "missing-statement" Error;
+    MissingClause "REX0107" "missing-clause" Error;
     MapOfUnknownVariable "REX0201" "map-of-unknown-variable" Error;
     UnknownType "REX0202" "unknown-type" Error;
     PointerNeedsLength "REX0203" "pointer-needs-length" Error;

@@ -2,6 +2,8 @@
 
 use text_size::TextRange;
 
+use super::shape::words;
+
 macro_rules! clause_names {
     ($($variant:ident $spelling:literal;)*) => {
         /// The name of a clause.
@@ -22,6 +24,13 @@ macro_rules! clause_names {
             }
         }
     };
+}
+
+impl ClauseName {
+    /// Whether a word stands for something before the clause's colon, or alone in it.
+    pub fn takes_word(self, word: &str) -> bool {
+        words(self).contains(&word)
+    }
 }
 
 clause_names! {

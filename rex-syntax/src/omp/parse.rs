@@ -11,7 +11,9 @@ use super::allowed::{constructs_with, is_allowed};
 use super::clause::{Argument, Clause, ClauseName};
 use super::directive::{Directive, Leaf};
 use super::locator::{closing, cover};
+use super::misspelt::meant_name;
 use super::name::directive_name;
+use super::restrictions::{map_types, needed_clauses};
 use super::shape::{is_unique, words};
 use super::suggest::closest;
 use crate::diag::{Code, Diagnostic, Diagnostics};
@@ -49,7 +51,7 @@ struct Parser<'p> {
 
 impl<'p> Parser<'p> {
     fn directive(&mut self, line: &PragmaLine) -> Directive {
-        let (leaves, n_words) = directive_name(self.text, self.tokens);
+        let (leaves, n_words) = self.name();
         if leaves.is_empty() {
             return self.unknown_directive(line);
         }
@@ -68,6 +70,7 @@ impl<'p> Parser<'p> {
         }
         self.report_misplaced(&clauses);
         self.report_duplicates(&clauses);
+        self.report_restrictions(name_range, &clauses);
         Directive {
             range: line.range,
             name_range,
@@ -75,6 +78,30 @@ impl<'p> Parser<'p> {
             argument,
             clauses,
         }
+    }
+
+    /// The directive's name; a misspelt word in it is reported and read as what it was meant to be.
+    fn name(&mut self) -> (Vec<Leaf>, usize) {
+        let (leaves, n_words) = directive_name(self.text, self.tokens);
+        let next = self.tokens.get(n_words);
+        let is_clause = next.is_some_and(|token| clause_named(token.text(self.text)).is_some());
+        let meant = match is_clause {
+            true => None,
+            false => meant_name(self.text, self.tokens, n_words),
+        };
+        let (Some(meant), Some(misspelt)) = (meant, next) else {
+            return (leaves, n_words);
+        };
+        let word = misspelt.text(self.text);
+        let diagnostic = self
+            .error(
+                Code::UnknownDirective,
+                misspelt.range,
+                format!("`{word}` is no OpenMP directive"),
+            )
+            .with_help(format!("did you mean `{}`?", meant.word));
+        self.diagnostics.push(diagnostic);
+        (meant.leaves, meant.n_words)
     }
 
     fn unknown_directive(&mut self, line: &PragmaLine) -> Directive {
@@ -169,8 +196,7 @@ impl<'p> Parser<'p> {
 
     fn clause_name(&mut self, token: Token) -> ClauseName {
         let word = token.text(self.text);
-        let known = ClauseName::ALL.iter().find(|name| name.spelling() == word);
-        if let Some(&name) = known {
+        if let Some(name) = clause_named(word) {
             return name;
         }
         // `requires` takes extensions by this prefix.
@@ -288,6 +314,50 @@ impl<'p> Parser<'p> {
         }
     }
 
+    /// Reports clauses that are missing and map types that the directive does not take.
+    fn report_restrictions(&mut self, name: TextRange, clauses: &[Clause]) {
+        let words: Vec<&str> = self.leaves.iter().map(|leaf| leaf.spelling()).collect();
+        let directive = words.join(" ");
+        let Some(&leaf) = self.leaves.first() else {
+            return;
+        };
+        let needed = needed_clauses(leaf);
+        let has_needed = clauses
+            .iter()
+            .any(|clause| needed.contains(&clause.name) || clause.name == ClauseName::Unknown);
+        if !needed.is_empty() && !has_needed {
+            let choice: Vec<String> = needed
+                .iter()
+                .map(|name| format!("`{}`", name.spelling()))
+                .collect();
+            let choice = choice.join(" or ");
+            self.push_error(
+                Code::MissingClause,
+                name,
+                format!("`{directive}` needs a clause {choice}"),
+            );
+        }
+        let Some((refused, choice)) = map_types(leaf) else {
+            return;
+        };
+        let maps = clauses
+            .iter()
+            .filter(|clause| clause.name == ClauseName::Map);
+        for modifier in maps.flat_map(Clause::modifiers) {
+            let word = slice(self.text, modifier.word);
+            if refused.contains(&word) {
+                let diagnostic = self
+                    .error(
+                        Code::ClauseNotAllowed,
+                        modifier.word,
+                        format!("`{directive}` takes no map type `{word}`"),
+                    )
+                    .with_note(format!("its map types are {choice}"));
+                self.diagnostics.push(diagnostic);
+            }
+        }
+    }
+
     fn peek(&self) -> &'p str {
         self.tokens
             .get(self.at)
@@ -309,6 +379,13 @@ impl<'p> Parser<'p> {
         let diagnostic = self.error(code, range, headline);
         self.diagnostics.push(diagnostic);
     }
+}
+
+fn clause_named(word: &str) -> Option<ClauseName> {
+    ClauseName::ALL
+        .iter()
+        .copied()
+        .find(|name| name.spelling() == word)
 }
 
 #[cfg(test)]

@@ -239,10 +239,11 @@ fn mistakes_are_reported_and_parsing_goes_on() {
     check(
         "#pragma omp tarket map(a)",
         expect![[r#"
-
-        REX0101 `tarket` `tarket` is no OpenMP directive
-            did you mean `target`?
-    "#]],
+            target
+              Map a
+            REX0101 `tarket` `tarket` is no OpenMP directive
+                did you mean `target`?
+        "#]],
     );
     check(
         "#pragma omp for parallel",
@@ -345,6 +346,122 @@ fn directives_with_arguments() {
         metadirective
           When raw `device={kind(gpu)}: parallel for`
           Default raw `single`
+    "#]],
+    );
+}
+
+#[test]
+fn misspelt_words_of_a_name_are_put_right() {
+    check(
+        "#pragma omp target paralel for map(a)",
+        expect![[r#"
+        target parallel for
+          Map a
+        REX0101 `paralel` `paralel` is no OpenMP directive
+            did you mean `parallel`?
+    "#]],
+    );
+    check(
+        "#pragma omp target teams distribut parallel for",
+        expect![[r#"
+        target teams distribute parallel for
+        REX0101 `distribut` `distribut` is no OpenMP directive
+            did you mean `distribute`?
+    "#]],
+    );
+    check(
+        "#pragma omp target entr data map(to: a)",
+        expect![[r#"
+        target enter data
+          Map to: a
+        REX0101 `entr` `entr` is no OpenMP directive
+            did you mean `enter`?
+    "#]],
+    );
+    check(
+        "#pragma omp targte teams loop",
+        expect![[r#"
+        target teams loop
+        REX0101 `targte` `targte` is no OpenMP directive
+            did you mean `target`?
+    "#]],
+    );
+    check(
+        "#pragma omp parallel for smid nowait",
+        expect![[r#"
+        parallel for simd
+          Nowait
+        REX0101 `smid` `smid` is no OpenMP directive
+            did you mean `simd`?
+        REX0104 `nowait` `parallel for simd` takes no clause `nowait`
+    "#]],
+    );
+    check(
+        "#pragma omp for colapse(2)",
+        expect![[r#"
+        for
+          Unknown raw `2`
+        REX0102 `colapse` `colapse` is no OpenMP clause
+            did you mean `collapse`?
+    "#]],
+    );
+    check(
+        "#pragma omp target private(a)",
+        expect![[r#"
+        target
+          Private a
+    "#]],
+    );
+}
+
+#[test]
+fn data_directives_need_their_clauses() {
+    check(
+        "#pragma omp target update if(x)",
+        expect![[r#"
+        target update
+          If `x`
+        REX0107 `target update` `target update` needs a clause `to` or `from`
+    "#]],
+    );
+    check(
+        "#pragma omp target data device(0)",
+        expect![[r#"
+        target data
+          Device `0`
+        REX0107 `target data` `target data` needs a clause `map` or `use_device_ptr` or `use_device_addr`
+    "#]],
+    );
+    check(
+        "#pragma omp target enter data",
+        expect![[r#"
+        target enter data
+        REX0107 `target enter data` `target enter data` needs a clause `map`
+    "#]],
+    );
+    check(
+        "#pragma omp target enter data map(from: a) map(to: b) map(c)",
+        expect![[r#"
+        target enter data
+          Map from: a
+          Map to: b
+          Map c
+        REX0104 `from` `target enter data` takes no map type `from`
+    "#]],
+    );
+    check(
+        "#pragma omp target exit data map(always, to: a)",
+        expect![[r#"
+        target exit data
+          Map always: to: a
+        REX0104 `to` `target exit data` takes no map type `to`
+    "#]],
+    );
+    check(
+        "#pragma omp target data use_device_ptr(p)",
+        expect![[r#"
+        target data
+          UseDevicePtr p
     "#]],
     );
 }

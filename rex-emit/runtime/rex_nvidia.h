@@ -153,6 +153,17 @@ __device__ __forceinline__ int __nv_signbitf(float x) { return __builtin_signbit
 #endif
 #endif
 
+// ---- Words of C that C++ lacks, for the user's headers too -----------------------------------------------
+
+#if defined(REX_C_SOURCE) && !defined(REX_C_WORDS)
+#define REX_C_WORDS
+#define _Alignof alignof
+#define _Bool bool
+#define _Noreturn
+#define _Static_assert static_assert
+#define restrict __restrict__
+#endif
+
 // ---- Second part: below the user's includes and macros --------------------------------------------------
 
 #if !defined(REX_NVIDIA_WORDS_ONLY) && !defined(REX_NVIDIA_H)
@@ -659,14 +670,5 @@ template <typename Lock> REX_DEVICE int rex_omp_test_lock(Lock *lock) {
 
 #ifdef REX_DEVICE_HOST
 #pragma GCC visibility pop
-#endif
-// ---- Words of C that C++ lacks, for device code from C sources -------------------------------------------
-
-#ifdef REX_C_SOURCE
-#define _Alignof alignof
-#define _Bool bool
-#define _Noreturn
-#define _Static_assert static_assert
-#define restrict __restrict__
 #endif
 #endif

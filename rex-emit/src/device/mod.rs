@@ -82,7 +82,7 @@ pub(crate) fn emit(program: &Program) -> Result<Vec<u8>, EditConflict> {
     let mut device = Device {
         program,
         out: String::new(),
-        has_runtime: false,
+        has_words: false,
         has_header: false,
     };
     let name = program.sources.file(program.unit.file).name();
@@ -101,8 +101,8 @@ pub(crate) fn emit(program: &Program) -> Result<Vec<u8>, EditConflict> {
 struct Device<'p> {
     program: &'p Program,
     out: String,
-    /// The runtime's device header is included.
-    has_runtime: bool,
+    /// The words of C are there.
+    has_words: bool,
     /// What goes before the first code is there.
     has_header: bool,
 }
@@ -113,19 +113,14 @@ impl Device<'_> {
         self.out.push('\n');
     }
 
-    /// The runtime's device header, once.
-    fn runtime(&mut self) {
-        if !self.has_runtime {
-            self.has_runtime = true;
-            if self.program.language() == Language::C {
-                self.line("#define REX_C_SOURCE /* words of C that C++ lacks */");
-            }
-            if self.program.device_code.tracks_threads {
-                self.line(
-                    "#define REX_TRACK_THREADS /* who executes a piece of code is asked for */",
-                );
-            }
+    /// The part of the runtime's device header that the user's headers need, once. The rest stands below them: it gives names of theirs another meaning.
+    fn words_of_c(&mut self) {
+        if !self.has_words && self.program.language() == Language::C {
+            self.has_words = true;
+            self.line("#define REX_C_SOURCE /* words of C that C++ lacks */");
+            self.line("#define REX_NVIDIA_WORDS_ONLY");
             self.line("#include \"rex_nvidia.h\"");
+            self.line("#undef REX_NVIDIA_WORDS_ONLY");
         }
     }
 
@@ -133,7 +128,13 @@ impl Device<'_> {
     fn header(&mut self) {
         if !self.has_header {
             self.has_header = true;
-            self.runtime();
+            self.words_of_c();
+            if self.program.device_code.tracks_threads {
+                self.line(
+                    "#define REX_TRACK_THREADS /* who executes a piece of code is asked for */",
+                );
+            }
+            self.line("#include \"rex_nvidia.h\"");
             self.keywords();
             self.locks();
         }
@@ -190,8 +191,8 @@ impl Device<'_> {
             match &item.kind {
                 ItemKind::Include | ItemKind::Macro | ItemKind::OtherDirective => {
                     // The user's headers may use words of C, too.
-                    if item.kind == ItemKind::Include && self.program.language() == Language::C {
-                        self.runtime();
+                    if item.kind == ItemKind::Include {
+                        self.words_of_c();
                     }
                     let text = self.program.text(item.range).replace("\r\n", "\n");
                     self.line(text.trim_end());

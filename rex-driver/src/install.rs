@@ -94,7 +94,7 @@ impl Installation {
             Writer::default().write(&work.path().join(name), text.as_bytes())?;
         }
         let flags = CompilerFlags::default();
-        let made = registration(&host.cxx, &flags, &runtime, work.path(), None);
+        let made = registration(&host.cxx, &flags, runtime, work.path(), None);
         let library = work.path().join("librex.a");
         let archive = Command::new("ar")
             .arg("rcs")

@@ -150,6 +150,11 @@ __device__ __forceinline__ int __nv_signbitf(float x) { return __builtin_signbit
 #undef REX_MATH
 #undef REX_MATH_2
 
+#else
+
+// nvcc declares it with <stdio.h> only, which a program may not include.
+extern "C" __host__ __device__ __cudart_builtin__ int printf(const char *, ...);
+
 #endif
 #endif
 

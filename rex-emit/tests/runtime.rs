@@ -9,8 +9,9 @@
 mod toolbox;
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use toolbox::{
     Outcome, Toolbox, is_installed, must_succeed, program_file, runtime_file, runtime_folder,
@@ -235,6 +236,44 @@ fn launches_before_and_after_main_work() {
     tools.probe_image(IMAGE);
     let program = tools.program("early", "early.cpp", &[]);
     tools.check_passes(&program, &[]);
+}
+
+#[test]
+fn a_killed_program_leaves_no_files() {
+    let Some(tools) = Toolbox::new("killed") else {
+        return;
+    };
+    tools.probe_image(IMAGE);
+    let program = tools.program("threads", "threads.cpp", &[]);
+    let files = || {
+        let mut names: Vec<_> = fs::read_dir(&tools.work)
+            .expect("the folder can be read")
+            .flatten()
+            .map(|entry| entry.file_name())
+            .collect();
+        names.sort();
+        names
+    };
+    let before = files();
+    for moment in ["rex: image:", "rex: registered", ": launch"] {
+        let mut running = Command::new(&program)
+            .current_dir(&tools.work)
+            .env("TMPDIR", &tools.work)
+            .env("REX_VERBOSE", "1")
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program starts");
+        let stderr = running.stderr.take().expect("it is a pipe");
+        let reached = BufReader::new(stderr)
+            .lines()
+            .map_while(Result::ok)
+            .any(|line| line.contains(moment));
+        running.kill().expect("the program can be killed");
+        running.wait().expect("the program ends");
+        assert!(reached, "{moment}");
+        assert_eq!(files(), before, "killed after {moment}");
+    }
 }
 
 #[test]

@@ -179,7 +179,8 @@ impl DeviceBuild<'_> {
                 .arg(format!("-arch={arch}"))
                 .arg(self.host_compiler_of_nvcc())
                 .arg(self.standard(unit).unwrap_or("-std=c++17".into()))
-                .arg("-O3")
+                // std::max and the like are constexpr, and not for the device by their declaration.
+                .args(["-O3", "--expt-relaxed-constexpr"])
                 .args(self.common(unit, &["-Xcompiler", "-iquote", "-Xcompiler"]))
                 .args(nvcc_flags(unit.flags)),
             DeviceTarget::Nvptx {

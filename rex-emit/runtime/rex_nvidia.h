@@ -158,17 +158,6 @@ extern "C" __host__ __device__ __cudart_builtin__ int printf(const char *, ...);
 #endif
 #endif
 
-// ---- Words of C that C++ lacks, for the user's headers too -----------------------------------------------
-
-#if defined(REX_C_SOURCE) && !defined(REX_C_WORDS)
-#define REX_C_WORDS
-#define _Alignof alignof
-#define _Bool bool
-#define _Noreturn
-#define _Static_assert static_assert
-#define restrict __restrict__
-#endif
-
 // ---- Second part: below the user's includes and macros --------------------------------------------------
 
 #if !defined(REX_NVIDIA_WORDS_ONLY) && !defined(REX_NVIDIA_H)

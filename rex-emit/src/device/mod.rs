@@ -77,6 +77,15 @@ const CXX_KEYWORDS: &[&str] = &[
     "virtual",
 ];
 
+/// Words of C that C++ lacks, with what means the same.
+const WORDS_OF_C: [(&str, &str); 5] = [
+    ("_Alignof", "alignof"),
+    ("_Bool", "bool"),
+    ("_Noreturn", ""),
+    ("_Static_assert", "static_assert"),
+    ("restrict", "__restrict__"),
+];
+
 /// Prints the device file.
 pub(crate) fn emit(program: &Program) -> Result<Vec<u8>, EditConflict> {
     let mut device = Device {
@@ -113,14 +122,24 @@ impl Device<'_> {
         self.out.push('\n');
     }
 
-    /// The part of the runtime's device header that the user's headers need, once. The rest stands below them: it gives names of theirs another meaning.
+    /// Words of C that C++ lacks, once: those that the file has, and all if it has headers of its own, which stand below them.
     fn words_of_c(&mut self) {
-        if !self.has_words && self.program.language() == Language::C {
-            self.has_words = true;
-            self.line("#define REX_C_SOURCE /* words of C that C++ lacks */");
-            self.line("#define REX_NVIDIA_WORDS_ONLY");
-            self.line("#include \"rex_nvidia.h\"");
-            self.line("#undef REX_NVIDIA_WORDS_ONLY");
+        if self.has_words || self.program.language() != Language::C {
+            return;
+        }
+        self.has_words = true;
+        let source = self.program.source();
+        let whole = TextRange::up_to(TextSize::of(source));
+        let has_headers = self.program.items.iter().any(|item| {
+            item.kind == ItemKind::Include && self.program.text(item.range).contains('"')
+        });
+        let used: BTreeSet<&str> = lex::tokens(source, whole)
+            .map(|token| token.text(source))
+            .collect();
+        for (word, meaning) in WORDS_OF_C {
+            if has_headers || used.contains(word) {
+                self.line(format!("#define {word} {meaning}").trim_end());
+            }
         }
     }
 

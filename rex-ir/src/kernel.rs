@@ -580,6 +580,8 @@ pub enum IterationSpace {
     Teams,
     /// The threads of a parallel region.
     Crew(Crew),
+    /// The threads of the parallel regions that all teams execute.
+    League(Crew),
 }
 
 /// A reduction's private accumulator and where it ends.

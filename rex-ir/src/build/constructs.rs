@@ -12,6 +12,7 @@ use super::Builder;
 use crate::program::{DeclaredReduction, ReductionInitializer};
 use crate::region::{Construct, ConstructId, DataSharing, ReductionOperation, SharingAttribute};
 use crate::symbol::{SymbolId, SymbolKind};
+use crate::ty::TypeKind;
 
 impl<'u> Builder<'u> {
     /// `declare target`, `requires`, `declare mapper`, `declare reduction`.
@@ -303,6 +304,11 @@ impl<'u> Builder<'u> {
                 continue;
             };
             let mut attribute = attribute.clone();
+            if let SharingAttribute::Reduction { operation, .. } = &mut attribute
+                && let Some(declared) = self.declared_operator(clause, symbol)
+            {
+                *operation = declared;
+            }
             if let SharingAttribute::Reduction { section, .. } = &mut attribute
                 && is_section
             {
@@ -319,6 +325,31 @@ impl<'u> Builder<'u> {
                 at: item.range,
             });
         }
+    }
+
+    /// The reduction that the program declares for an operator and the variable's type.
+    fn declared_operator(&self, clause: &Clause, symbol: SymbolId) -> Option<ReductionOperation> {
+        let plain = |ty| {
+            let element = self.types.innermost_element(self.types.object_type(ty));
+            self.types.spell(self.types.desugar(element))
+        };
+        let element = |ty| match self.types.get(self.types.desugar(ty)).kind {
+            TypeKind::Pointer(to) => plain(to),
+            _ => plain(ty),
+        };
+        let ty = element(self.symbols[symbol].ty);
+        let words: Vec<&str> = clause
+            .modifiers()
+            .iter()
+            .map(|modifier| self.text(modifier.word))
+            .collect();
+        self.declared_reductions
+            .iter()
+            .find(|declared| {
+                words.contains(&declared.name.as_str())
+                    && declared.types.iter().any(|known| plain(*known) == ty)
+            })
+            .map(|declared| ReductionOperation::Declared(declared.name.clone()))
     }
 
     /// `linear(x : 2)`, `linear(x : val, step(2))`, `linear(val(x) : 2)`

@@ -97,7 +97,9 @@ impl Planner<'_> {
         };
         let is_region = self.region().is_some_and(|region| region.construct == id);
         let (depth, iteration) = self.rectangle(nest);
+        let around = std::mem::replace(&mut self.in_league, true);
         let body = team::sequential(self, iteration);
+        self.in_league = around;
         let privates = if is_region {
             Vec::new()
         } else {
@@ -121,8 +123,35 @@ impl Planner<'_> {
             body,
             waits: false,
             linears: Vec::new(),
-            chunk: self.chunk(construct, ClauseName::DistSchedule, false),
+            chunk: match is_region {
+                true => self.chunk(construct, ClauseName::DistSchedule, false),
+                false => self.league_chunk(construct),
+            },
         }))
+    }
+
+    /// `distribute parallel for` among other code of the teams: the threads of all teams share the iterations.
+    pub(super) fn league_loop(&mut self, id: ConstructId) -> Plan {
+        let construct = &self.program.constructs[id];
+        let (crew, threads) = crew(self.program, self.region, construct);
+        let Plan::Loop(mut body) = self.crew_loop(id, crew) else {
+            return Plan::Nothing;
+        };
+        body.space = IterationSpace::League(crew);
+        body.chunk = self.league_chunk(construct);
+        Plan::Parallel(Box::new(ParallelPlan {
+            crew,
+            threads,
+            privates: Vec::new(),
+            reductions: Vec::new(),
+            body: Plan::Loop(body),
+        }))
+    }
+
+    /// Several loops that the teams share: each team gets the same iterations of all that are alike.
+    fn league_chunk(&self, construct: &Construct) -> Option<Chunk> {
+        self.chunk(construct, ClauseName::DistSchedule, false)
+            .or(Some(Chunk::Even))
     }
 
     /// A loop whose iterations the threads of a parallel region share.

@@ -38,6 +38,8 @@ pub(super) struct Planner<'p> {
     pub(super) function: Option<FunctionId>,
     /// The functions that begin parallel regions.
     pub(super) forks: Forks,
+    /// The iterations of a loop are being planned that the teams share.
+    pub(super) in_league: bool,
     /// How many results of calls have got names.
     pub(super) results: usize,
     /// What cannot be lowered; any entry refuses the region.
@@ -52,6 +54,7 @@ impl<'p> Planner<'p> {
             shape,
             function: None,
             forks: Forks::of(program),
+            in_league: false,
             results: 0,
             errors: Vec::new(),
         }
@@ -65,6 +68,7 @@ impl<'p> Planner<'p> {
             shape: Shape::Serial,
             function: None,
             forks: Forks::of(program),
+            in_league: false,
             results: 0,
             errors: Vec::new(),
         }
@@ -188,18 +192,22 @@ impl<'p> Planner<'p> {
             }
             // Directly inside `teams` it binds to the teams, which share its iterations.
             Leaf::Loop if construct.nest.is_some() && context == Context::Sequential => {
-                if self.binds_to_thread(construct) {
-                    Plan::Leader(Box::new(self.thread_loop(id)))
-                } else {
-                    self.team_loop(id)
+                match self.binding(construct) {
+                    Some("thread") => Plan::Leader(Box::new(self.thread_loop(id))),
+                    Some("parallel") => self.parallel(id),
+                    _ if self.in_league => self.parallel(id),
+                    _ => self.team_loop(id),
                 }
             }
             Leaf::For | Leaf::Loop if construct.nest.is_some() => match context {
-                Context::Threads(crew) if !self.binds_to_thread(construct) => self.crew_loop(id, crew),
+                Context::Threads(crew) if self.binding(construct) != Some("thread") => self.crew_loop(id, crew),
                 _ => self.thread_loop(id),
             },
             Leaf::Distribute if construct.nest.is_some() => match context {
-                Context::Sequential => self.team_loop(id),
+                Context::Sequential if !self.in_league && construct.has(Leaf::Parallel) => {
+                    self.league_loop(id)
+                }
+                Context::Sequential if !self.in_league => self.team_loop(id),
                 _ => self.unsupported(construct, "`distribute` binds to the teams of the region; put it directly inside `teams`"),
             },
             Leaf::Simd if construct.nest.is_some() => self.thread_loop(id),
@@ -268,17 +276,15 @@ impl<'p> Planner<'p> {
             .map(Expr::Source)
     }
 
-    fn binds_to_thread(&self, construct: &Construct) -> bool {
-        construct.directives.iter().any(|idx| {
-            self.program.unit.directives[*idx]
-                .clause(ClauseName::Bind)
-                .is_some_and(|clause| {
-                    self.program
-                        .text(clause.range)
-                        .split(['(', ')'])
-                        .any(|word| word.trim() == "thread")
-                })
-        })
+    /// What a `loop` construct is bound to.
+    fn binding(&self, construct: &Construct) -> Option<&'p str> {
+        let program = self.program;
+        construct
+            .directives
+            .iter()
+            .find_map(|idx| program.unit.directives[*idx].clause(ClauseName::Bind))
+            .and_then(|clause| program.text(clause.range).split(['(', ')']).nth(1))
+            .map(str::trim)
     }
 
     fn lock_name(&self, construct: &Construct) -> SmolStr {

@@ -55,9 +55,14 @@ impl Planner<'_> {
             if self.iterates(construct, sharing.symbol) {
                 continue;
             }
+            // The copies that keep a last value begin with the first one, too; a single thread needs none.
+            let keeps_last = construct.sharing.iter().any(|other| {
+                other.symbol == sharing.symbol && other.attribute == SharingAttribute::Lastprivate
+            });
             let name = self.program.name(sharing.symbol).clone();
             let ty = self.value_type(sharing.symbol);
             match sharing.attribute {
+                SharingAttribute::Firstprivate if keeps_last => {}
                 SharingAttribute::Private => lines.push(Prologue::Private { name, ty }),
                 SharingAttribute::Firstprivate => lines.push(Prologue::CopyOfOuter { name, ty }),
                 SharingAttribute::Shared

@@ -258,7 +258,13 @@ impl<'p> Team<'_, 'p> {
             .map(|(id, _)| id)
             .collect();
         let replicated = symbols.iter().all(|symbol| self.is_replicated(*symbol));
-        if symbols.is_empty() || replicated {
+        let is_lambda = node.fields(Field::Declarator).iter().all(|declarator| {
+            declarator
+                .field(Field::Value)
+                .is_some_and(|value| value.kind() == Kind::LambdaExpression)
+        });
+        // Every thread has its own lambda, which refers to objects of the team.
+        if symbols.is_empty() || replicated || is_lambda {
             plans.push(Plan::Text(BodyText::verbatim(node.range())));
             return;
         }

@@ -18,7 +18,7 @@ impl BodyPrinter<'_> {
         let variable = match plan.space {
             IterationSpace::Grid => "rex_i",
             IterationSpace::Teams => "rex_team_i",
-            IterationSpace::Crew(_) => "rex_thread_i",
+            IterationSpace::Crew(_) | IterationSpace::League(_) => "rex_thread_i",
         };
         let trips_name = variable.replace("_i", "_trips");
         let mut lines = Vec::new();
@@ -139,20 +139,26 @@ impl BodyPrinter<'_> {
                 "for (uint64_t {variable} = {start}; {variable} < {trips}; {variable} += {stride}) {{"
             )];
         };
-        let (start, stride) = match plan.space {
-            IterationSpace::Grid => ("blockIdx.x", "gridDim.x"),
-            _ => (start, stride),
+        // The threads that share a team's chunk, if they do.
+        let threads = match plan.space {
+            IterationSpace::Grid | IterationSpace::League(Crew::Block) => Some("blockDim.x"),
+            IterationSpace::League(Crew::Part) => Some("rex_threads"),
+            _ => None,
+        };
+        let (start, stride) = match threads {
+            Some(_) => ("blockIdx.x", "gridDim.x"),
+            None => (start, stride),
         };
         let chunk = match chunk {
             Chunk::Given(chunk) => expr::print(self.program, self, chunk),
             Chunk::Even => format!("({trips} + {stride} - 1) / {stride}"),
         };
-        let (inner, step) = match plan.space {
-            IterationSpace::Grid => (
+        let (inner, step) = match threads {
+            Some(threads) => (
                 "rex_first + threadIdx.x",
-                format!("{variable} += blockDim.x"),
+                format!("{variable} += {threads}"),
             ),
-            _ => ("rex_first", format!("++{variable}")),
+            None => ("rex_first", format!("++{variable}")),
         };
         vec![
             format!("const uint64_t rex_chunk = {chunk};"),
@@ -391,10 +397,15 @@ pub(super) fn lastprivate_target(plan: &LastprivatePlan) -> String {
 /// The first iteration of one of those who share them, and how far it is to the next.
 pub(super) fn share(space: IterationSpace) -> (&'static str, &'static str) {
     match space {
-        IterationSpace::Grid => (
+        IterationSpace::Grid | IterationSpace::League(Crew::Block) => (
             "blockIdx.x * (uint64_t)blockDim.x + threadIdx.x",
             "(uint64_t)gridDim.x * blockDim.x",
         ),
+        IterationSpace::League(Crew::Part) => (
+            "blockIdx.x * (uint64_t)rex_threads + threadIdx.x",
+            "(uint64_t)gridDim.x * rex_threads",
+        ),
+        IterationSpace::League(Crew::Caller | Crew::One) => ("blockIdx.x", "gridDim.x"),
         IterationSpace::Teams => ("blockIdx.x", "gridDim.x"),
         IterationSpace::Crew(Crew::Block) => ("threadIdx.x", "blockDim.x"),
         IterationSpace::Crew(Crew::Part) => ("threadIdx.x", "rex_threads"),
@@ -406,7 +417,9 @@ pub(super) fn share(space: IterationSpace) -> (&'static str, &'static str) {
 /// The condition that holds for one of those who share a loop.
 fn first_thread(space: IterationSpace) -> Option<&'static str> {
     match space {
-        IterationSpace::Grid => Some("blockIdx.x == 0 && threadIdx.x == 0"),
+        IterationSpace::Grid | IterationSpace::League(_) => {
+            Some("blockIdx.x == 0 && threadIdx.x == 0")
+        }
         IterationSpace::Crew(Crew::Caller) => Some("omp_get_thread_num() == 0"),
         IterationSpace::Crew(Crew::One) => None,
         IterationSpace::Teams | IterationSpace::Crew(_) => Some("threadIdx.x == 0"),

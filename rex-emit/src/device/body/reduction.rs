@@ -163,5 +163,16 @@ fn operation(operation: &ReductionOperation) -> String {
 
 /// The struct that implements a user-declared reduction.
 pub(in crate::device) fn declared_operation(name: &str) -> String {
-    format!("rex_reduction_{}", rex_ir::namer::identifier(name))
+    let word = match name {
+        "+" => "plus",
+        "-" => "minus",
+        "*" => "times",
+        "&" => "bitand",
+        "|" => "bitor",
+        "^" => "bitxor",
+        "&&" => "logical_and",
+        "||" => "logical_or",
+        name => return format!("rex_reduction_{}", rex_ir::namer::identifier(name)),
+    };
+    format!("rex_reduction_{word}")
 }

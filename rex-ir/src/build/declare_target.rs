@@ -1,16 +1,18 @@
 //! `declare target`: variables that live on the device, and functions that other files call there.
 
 use rex_syntax::TextRange;
-use rex_syntax::diag::{Code, Diagnostic};
+use rex_syntax::diag::{Code, Diagnostic, Severity};
+use rex_syntax::kind::{Field, Kind};
 use rex_syntax::lex;
 use rex_syntax::omp::clause::{Clause, ClauseName, Locator};
 use rex_syntax::omp::directive::{Directive, Leaf};
 use smol_str::SmolStr;
 
 use super::Builder;
+use super::types::declared_name;
 use crate::item::{DeviceStorage, Function, Item, ItemKind, prototypes};
 use crate::program::redeclarations;
-use crate::symbol::SymbolId;
+use crate::symbol::{SymbolId, SymbolKind};
 
 /// A `begin declare target` that is not ended yet.
 pub(super) struct Open {
@@ -102,12 +104,61 @@ impl Builder<'_> {
             .resolve_qualified(text, name)
             .or_else(|| self.scopes.resolve(&self.symbols, text, name));
         if let Some(symbol) = symbol
+            && self.symbols[symbol].kind == SymbolKind::StaticField
+        {
+            let diagnostic = self.static_member(name);
+            self.diagnostics.push(diagnostic);
+        } else if let Some(symbol) = symbol
             && self.symbols[symbol].kind.is_variable()
         {
             self.declare_target.insert(symbol, storage);
         } else {
             self.declare_target_function(text);
         }
+    }
+
+    /// The name in `int C::count = 0;`.
+    fn definition_of_static_member(&self, symbol: SymbolId) -> Option<TextRange> {
+        let at = self.symbols[symbol].declared_at?;
+        let found = self.find_qualified(self.text(at), at)?;
+        let is_constant = self.constant_fields.contains(&found)
+            || self.types.get(self.symbols[symbol].ty).is_const;
+        (self.symbols[found].kind == SymbolKind::StaticField && !is_constant).then_some(at)
+    }
+
+    /// The names in `template <typename T> T S<T>::value = 0;` inside a range.
+    fn static_members_of_templates(&self, range: TextRange) -> Vec<TextRange> {
+        let unit = self.unit;
+        let templates = unit.tree.root().descendants().filter(|node| {
+            node.kind() == Kind::TemplateDeclaration && range.contains_range(node.range())
+        });
+        templates
+            .filter_map(|template| {
+                let declaration = template
+                    .children()
+                    .find(|inner| inner.kind() == Kind::Declaration)
+                    .filter(|inner| {
+                        let mut words = inner.children();
+                        !words.any(|word| matches!(word.text(), "const" | "constexpr"))
+                    })?;
+                let declarator = declaration.field(Field::Declarator)?;
+                let is_function = std::iter::once(declarator)
+                    .chain(declarator.descendants())
+                    .any(|inner| inner.kind() == Kind::FunctionDeclarator);
+                let name = declared_name(declarator).filter(|_| !is_function)?;
+                (name.kind() == Kind::QualifiedIdentifier).then(|| name.range())
+            })
+            .collect()
+    }
+
+    fn static_member(&self, at: TextRange) -> Diagnostic {
+        let name = self.text(at);
+        Diagnostic::new(
+            Code::UnsupportedCapture,
+            self.at(at),
+            format!("the static member `{name}` in `declare target` is not supported"),
+        )
+        .with_help("map it in the regions that use it, or make it a variable of a namespace")
     }
 
     /// A function of this name is for the device: here, if the unit defines it, else in another file.
@@ -146,10 +197,22 @@ impl Builder<'_> {
         let mut found = Vec::new();
         variables(&self.items, range, &mut found);
         for symbol in found {
+            if let Some(at) = self.definition_of_static_member(symbol) {
+                let diagnostic = self.static_member(at);
+                self.diagnostics.push(diagnostic);
+                continue;
+            }
             // A `link` inside the range says more.
             self.declare_target
                 .entry(symbol)
                 .or_insert(DeviceStorage::Enter);
+        }
+        for at in self.static_members_of_templates(range) {
+            let mut diagnostic = self.static_member(at);
+            // The rest of the program may only read it.
+            diagnostic.severity = Severity::Warning;
+            let note = "regions have copies of its value: what they write to it is lost, and updates do nothing";
+            self.diagnostics.push(diagnostic.with_note(note));
         }
         self.add_device_functions(|function| range.contains_range(function.range));
         let declared: Vec<SmolStr> = prototypes(&self.items)

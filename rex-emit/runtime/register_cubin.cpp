@@ -1346,6 +1346,22 @@ Device *Environment::device(int64_t number, const Location &where) {
   return devices[static_cast<size_t>(number)].get();
 }
 
+/// Keeps what is mapped while an image is replaced.
+class EnvironmentHold {
+public:
+  explicit EnvironmentHold(bool is_wanted) {
+    Problems problems;
+    holds_ = is_wanted && environment().start(problems);
+  }
+  EnvironmentHold(const EnvironmentHold &) = delete;
+  ~EnvironmentHold() {
+    if (holds_) environment().stop();
+  }
+
+private:
+  bool holds_;
+};
+
 // ---- liboffload: a call at work -------------------------------------------------------------------------
 
 /// What a call does to the data environment of a device, as OpenMP says and libomptarget does. All but
@@ -1640,7 +1656,9 @@ private:
   };
 
   LiboffloadImage(Table &&table, Image::Kind kind, std::vector<unsigned char> &&bytes)
-      : table_(std::move(table)), kind_(kind), bytes_(std::move(bytes)), programs_(environment().devices.size()) {}
+      : table_(std::move(table)), kind_(kind), bytes_(std::move(bytes)), programs_(environment().devices.size()) {
+    for (const __tgt_offload_entry &entry : table_.entries) has_variables_ |= entry.size > 0;
+  }
   /// Call both with the device's lock held.
   bool load_program(Device &device, Problems &problems);
   Program &program_on(Device &device, const Location &where);
@@ -1719,7 +1737,6 @@ bool LiboffloadImage::load_program(Device &device, Problems &problems) {
   }
   for (const __tgt_offload_entry &entry : table_.entries) {
     if (entry.size == 0) continue;
-    has_variables_ = true;
     ol::Symbol symbol = nullptr;
     void *address = nullptr;
     if (library.olGetSymbol(program.handle, entry.name, ol::kVariable, &symbol) ||
@@ -1963,7 +1980,9 @@ Registration *register_image(Lifecycle &life, const Location *call) {
     if (already->is_complete()) return already;
     // Registered by a launch before main, when not all instantiations of templates were known.
     current.store(nullptr, std::memory_order_release);
+    const EnvironmentHold mapped_data(carrier() == Carrier::liboffload);
     delete already;
+    return register_image(life, call);
   }
 
   Registration *made = nullptr;
@@ -2153,6 +2172,12 @@ bool copy_between(const Environment &own, void *to, int to_number, const void *f
   return true;
 }
 
+int initial_device() {
+  if (const Environment *own = own_environment()) return static_cast<int>(own->devices.size());
+  static auto *const theirs = their_function<int()>("omp_get_initial_device");
+  return theirs ? theirs() : 0;
+}
+
 /// Waits for the tasks that an asynchronous routine depends on, and for their siblings.
 void wait_for_tasks(int dependences_count) {
   if (dependences_count == 0) return;
@@ -2163,24 +2188,24 @@ void wait_for_tasks(int dependences_count) {
 
 } // namespace
 
+/// Weak: a program may have definitions of its own, for builds without OpenMP.
+#define REX_REPLACES __attribute__((weak, visibility("hidden")))
+
 extern "C" {
 
-REX_HIDDEN int omp_get_num_devices() {
+REX_REPLACES int omp_get_num_devices() {
   REX_ROUTINE(omp_get_num_devices, 0)
   return static_cast<int>(own->devices.size());
 }
 
-REX_HIDDEN int omp_get_initial_device() {
-  REX_ROUTINE(omp_get_initial_device, 0)
-  return static_cast<int>(own->devices.size());
-}
+REX_REPLACES int omp_get_initial_device() { return initial_device(); }
 
-REX_HIDDEN int omp_get_device_num() {
+REX_REPLACES int omp_get_device_num() {
   REX_ROUTINE(omp_get_device_num, 0)
   return static_cast<int>(own->devices.size());
 }
 
-REX_HIDDEN void *omp_target_alloc(size_t bytes, int number) {
+REX_REPLACES void *omp_target_alloc(size_t bytes, int number) {
   REX_ROUTINE(omp_target_alloc, nullptr, bytes, number)
   if (bytes == 0) return nullptr;
   Device *device = numbered(*own, number);
@@ -2192,7 +2217,7 @@ REX_HIDDEN void *omp_target_alloc(size_t bytes, int number) {
   return memory;
 }
 
-REX_HIDDEN void omp_target_free(void *memory, int number) {
+REX_REPLACES void omp_target_free(void *memory, int number) {
   REX_ROUTINE(omp_target_free, void(), memory, number)
   Device *device = numbered(*own, number);
   if (!device) return std::free(is_host(*own, number) ? memory : nullptr);
@@ -2201,7 +2226,7 @@ REX_HIDDEN void omp_target_free(void *memory, int number) {
   if (device->foreign.erase(static_cast<char *>(memory))) liboffload().olMemFree(memory);
 }
 
-REX_HIDDEN void *omp_get_mapped_ptr(const void *pointer, int number) {
+REX_REPLACES void *omp_get_mapped_ptr(const void *pointer, int number) {
   REX_ROUTINE(omp_get_mapped_ptr, nullptr, pointer, number)
   Device *device = numbered(*own, number);
   if (!device) return is_host(*own, number) ? const_cast<void *>(pointer) : nullptr;
@@ -2211,7 +2236,7 @@ REX_HIDDEN void *omp_get_mapped_ptr(const void *pointer, int number) {
   return entry ? entry->device_of(pointer) : nullptr;
 }
 
-REX_HIDDEN int omp_target_is_present(const void *pointer, int number) {
+REX_REPLACES int omp_target_is_present(const void *pointer, int number) {
   REX_ROUTINE(omp_target_is_present, 0, pointer, number)
   Device *device = numbered(*own, number);
   if (!pointer || !device) return pointer && is_host(*own, number);
@@ -2219,7 +2244,7 @@ REX_HIDDEN int omp_target_is_present(const void *pointer, int number) {
   return device->find(pointer, 1) != nullptr;
 }
 
-REX_HIDDEN int omp_target_is_accessible(const void *pointer, size_t bytes, int number) {
+REX_REPLACES int omp_target_is_accessible(const void *pointer, size_t bytes, int number) {
   REX_ROUTINE(omp_target_is_accessible, 0, pointer, bytes, number)
   Device *device = numbered(*own, number);
   if (!pointer || !device) return pointer && is_host(*own, number);
@@ -2227,7 +2252,7 @@ REX_HIDDEN int omp_target_is_accessible(const void *pointer, size_t bytes, int n
   return device->owns(pointer);
 }
 
-REX_HIDDEN int omp_target_memcpy(void *to, const void *from, size_t bytes, size_t to_offset, size_t from_offset,
+REX_REPLACES int omp_target_memcpy(void *to, const void *from, size_t bytes, size_t to_offset, size_t from_offset,
                                  int to_number, int from_number) {
   REX_ROUTINE(omp_target_memcpy, EINVAL, to, from, bytes, to_offset, from_offset, to_number, from_number)
   const auto work = [=](Side target, Side source) {
@@ -2236,7 +2261,7 @@ REX_HIDDEN int omp_target_memcpy(void *to, const void *from, size_t bytes, size_
   return to && from && copy_between(*own, to, to_number, from, from_number, work) ? 0 : EINVAL;
 }
 
-REX_HIDDEN int omp_target_memcpy_rect(void *to, const void *from, size_t element_bytes, int dimensions,
+REX_REPLACES int omp_target_memcpy_rect(void *to, const void *from, size_t element_bytes, int dimensions,
                                       const size_t *extents, const size_t *to_offsets,
                                       const size_t *from_offsets, const size_t *to_extents,
                                       const size_t *from_extents, int to_number, int from_number) {
@@ -2249,7 +2274,7 @@ REX_HIDDEN int omp_target_memcpy_rect(void *to, const void *from, size_t element
   return is_valid && copy_between(*own, to, to_number, from, from_number, work) ? 0 : EINVAL;
 }
 
-REX_HIDDEN void *omp_target_memset(void *memory, int value, size_t bytes, int number) {
+REX_REPLACES void *omp_target_memset(void *memory, int value, size_t bytes, int number) {
   REX_ROUTINE(omp_target_memset, nullptr, memory, value, bytes, number)
   Device *device = numbered(*own, number);
   if (!device) return is_host(*own, number) ? std::memset(memory, value, bytes) : memory;
@@ -2260,7 +2285,7 @@ REX_HIDDEN void *omp_target_memset(void *memory, int value, size_t bytes, int nu
   return memory;
 }
 
-REX_HIDDEN int omp_target_memcpy_async(void *to, const void *from, size_t bytes, size_t to_offset,
+REX_REPLACES int omp_target_memcpy_async(void *to, const void *from, size_t bytes, size_t to_offset,
                                        size_t from_offset, int to_number, int from_number, int count,
                                        void *dependences) {
   REX_ROUTINE(omp_target_memcpy_async, EINVAL, to, from, bytes, to_offset, from_offset, to_number, from_number,
@@ -2269,7 +2294,7 @@ REX_HIDDEN int omp_target_memcpy_async(void *to, const void *from, size_t bytes,
   return omp_target_memcpy(to, from, bytes, to_offset, from_offset, to_number, from_number);
 }
 
-REX_HIDDEN int omp_target_memcpy_rect_async(void *to, const void *from, size_t element_bytes, int dimensions,
+REX_REPLACES int omp_target_memcpy_rect_async(void *to, const void *from, size_t element_bytes, int dimensions,
                                             const size_t *extents, const size_t *to_offsets,
                                             const size_t *from_offsets, const size_t *to_extents,
                                             const size_t *from_extents, int to_number, int from_number, int count,
@@ -2281,14 +2306,14 @@ REX_HIDDEN int omp_target_memcpy_rect_async(void *to, const void *from, size_t e
                                 to_extents, from_extents, to_number, from_number);
 }
 
-REX_HIDDEN void *omp_target_memset_async(void *memory, int value, size_t bytes, int number, int count,
+REX_REPLACES void *omp_target_memset_async(void *memory, int value, size_t bytes, int number, int count,
                                          void *dependences) {
   REX_ROUTINE(omp_target_memset_async, nullptr, memory, value, bytes, number, count, dependences)
   wait_for_tasks(count);
   return omp_target_memset(memory, value, bytes, number);
 }
 
-REX_HIDDEN int omp_target_associate_ptr(const void *host, const void *memory, size_t bytes, size_t offset,
+REX_REPLACES int omp_target_associate_ptr(const void *host, const void *memory, size_t bytes, size_t offset,
                                         int number) {
   REX_ROUTINE(omp_target_associate_ptr, EINVAL, host, memory, bytes, offset, number)
   Device *device = numbered(*own, number);
@@ -2307,7 +2332,7 @@ REX_HIDDEN int omp_target_associate_ptr(const void *host, const void *memory, si
   return 0;
 }
 
-REX_HIDDEN int omp_target_disassociate_ptr(const void *host, int number) {
+REX_REPLACES int omp_target_disassociate_ptr(const void *host, int number) {
   REX_ROUTINE(omp_target_disassociate_ptr, EINVAL, host, number)
   Device *device = numbered(*own, number);
   if (!device) return EINVAL;
@@ -2330,7 +2355,7 @@ namespace {
 int64_t runtime_device(const Location &where, int64_t device) {
   if (device >= 0) return device;
   if (device == REX_DEVICE_DEFAULT) return kDefaultDevice;
-  if (device == REX_DEVICE_INITIAL) return omp_get_initial_device();
+  if (device == REX_DEVICE_INITIAL) return initial_device();
   say(where.text() + ": device(" + std::to_string(device) +
       ") is no device: numbers begin at 0, and omp_initial_device is " + std::to_string(REX_DEVICE_INITIAL));
   std::exit(EXIT_FAILURE);

@@ -76,6 +76,9 @@ pub enum Failure {
     /// The emitters.
     #[error(transparent)]
     Emit(#[from] EmitError),
+    /// The system gave no thread to work on.
+    #[error("cannot start a thread: {0}")]
+    Thread(String),
 }
 
 /// Collects the options of a [`Compiler`].
@@ -99,6 +102,9 @@ impl CompilerBuilder {
         }
     }
 }
+
+/// The stack that lowering runs on: constructs, classes and types may be nested some ten thousand deep. Pages that are not used cost nothing.
+const STACK_BYTES: usize = 512 << 20;
 
 /// Lowers translation units. It keeps no state between them.
 ///
@@ -137,6 +143,25 @@ impl Compiler {
     /// # Errors
     /// [`InternalError`] for a bug in rex; the user's mistakes are diagnostics.
     pub fn compile(&self, input: SourceInput) -> Result<Compilation, InternalError> {
+        let input_name = input.name.clone();
+        let compiled = std::thread::scope(|scope| {
+            let thread = std::thread::Builder::new()
+                .name("compile".to_owned())
+                .stack_size(STACK_BYTES)
+                .spawn_scoped(scope, || self.compile_here(input));
+            thread.map(|thread| thread.join())
+        });
+        match compiled {
+            Ok(Ok(result)) => result,
+            Ok(Err(panic)) => std::panic::resume_unwind(panic),
+            Err(error) => Err(InternalError {
+                name: input_name,
+                failure: Failure::Thread(error.to_string()),
+            }),
+        }
+    }
+
+    fn compile_here(&self, input: SourceInput) -> Result<Compilation, InternalError> {
         let SourceInput {
             name,
             bytes,
@@ -234,5 +259,48 @@ fn report_header_regions(
         )
         .with_help("move the function that holds it into a source file");
         diagnostics.push(diagnostic);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check_depth(head: &str, open: &str, inner: &str, close: &str, depth: usize) {
+        let text = format!(
+            "{head}{}{inner}{}\n}}\n",
+            open.repeat(depth),
+            close.repeat(depth)
+        );
+        let input = SourceInput {
+            name: "deep.c".into(),
+            bytes: text.into_bytes(),
+            language: Language::C,
+            expansion: None,
+        };
+        let compilation = Compiler::builder().build().compile(input).unwrap();
+        assert_eq!(compilation.account.constructs.len(), 1);
+    }
+
+    #[test]
+    fn deep_nesting_ends() {
+        let region = "void f(int n, int *a) {\n#pragma omp target map(a[0:n])\n";
+        check_depth(region, "{", "a[0] = 1;", "}", 10_000);
+        check_depth(region, "if (n) ", "a[0] = 1;", "", 2_000);
+        check_depth(&format!("{region}a[0] = "), "(", "1", ")", 10_000);
+        check_depth(
+            &format!("{region}a[0] = 1;\n"),
+            "struct A { ",
+            "int x;",
+            "} y;",
+            500,
+        );
+        check_depth(
+            &format!("{region}#pragma omp teams\n"),
+            "#pragma omp parallel\n{",
+            "a[0] = 1;",
+            "}\n",
+            300,
+        );
     }
 }

@@ -254,11 +254,15 @@ impl ScopeTree {
     ) -> Option<SymbolId> {
         let mut scope = Some(self.innermost(at));
         while let Some(id) = scope {
-            let found = self.find_in(symbols, id, name, at, wanted);
-            if found.is_some() {
-                return found;
+            let inner = &self.scopes[id];
+            // Most scopes declare nothing, and code may be nested deeply.
+            if !inner.names.is_empty() || !inner.classes.is_empty() {
+                let found = self.find_in(symbols, id, name, at, wanted);
+                if found.is_some() {
+                    return found;
+                }
             }
-            scope = self.scopes[id].parent;
+            scope = inner.parent;
         }
         None
     }

@@ -889,11 +889,10 @@ impl<'u> Builder<'u> {
     fn is_private_inside(&self, symbol: SymbolId, at: TextRange, region: ConstructId) -> bool {
         let whole = self.constructs[region].range;
         self.constructs.iter().any(|(id, construct)| {
-            let inside = whole.contains_range(construct.range)
-                && construct
-                    .statement
-                    .is_some_and(|statement| statement.contains_range(at));
-            if !inside {
+            let contains_use = |statement: TextRange| statement.contains_range(at);
+            if !construct.statement.is_some_and(contains_use)
+                || !whole.contains_range(construct.range)
+            {
                 return false;
             }
             let listed = id != region

@@ -101,9 +101,21 @@ impl PathReader<'_> {
                 return None;
             }
             self.at += 1;
-            let inner = self.path(depth + 1)?;
+            let mut inner = self.path(depth + 1)?;
+            let offset = self.offset();
             if !self.eat(")") {
                 return None;
+            }
+            if let Some(offset) = offset {
+                inner.steps.push(Step::Index(offset));
+                // `(p + i)->x` is `p[i].x`, `*(p + i)` is `p[i]`.
+                if self.eat("->") {
+                    inner.steps.push(Step::Member(self.identifier()?));
+                } else if n_derefs > 0 && !matches!(self.peek(), "." | "[") {
+                    n_derefs -= 1;
+                } else {
+                    return None;
+                }
             }
             inner
         } else {
@@ -118,6 +130,25 @@ impl PathReader<'_> {
         path.steps
             .extend(std::iter::repeat_n(Step::Deref, n_derefs));
         Some(path)
+    }
+
+    /// What stands after `+`, up to the parenthesis that closes.
+    fn offset(&mut self) -> Option<TextRange> {
+        if !self.eat("+") {
+            return None;
+        }
+        let start = self.at;
+        let mut depth = 0usize;
+        while let Some(token) = self.tokens.get(self.at) {
+            match token.text(self.text) {
+                ")" if depth == 0 => break,
+                "(" | "[" => depth += 1,
+                ")" | "]" => depth -= 1,
+                _ => {}
+            }
+            self.at += 1;
+        }
+        cover(self.tokens.get(start..self.at)?)
     }
 
     /// `([n][m])` before a pointer.

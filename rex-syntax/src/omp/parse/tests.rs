@@ -120,10 +120,10 @@ fn combined_directives_are_leaf_lists() {
 #[test]
 fn sections_and_paths() {
     check(
-        "#pragma omp target map(tofrom: a[0:n], b[:], s.p[0:n].q, p->q[i].r[1:n:2], *p, (*p)[0:n], this->x, ([n][m])p, a[0::2], A::b[N::m], *p->q)",
+        "#pragma omp target map(tofrom: a[0:n], b[:], s.p[0:n].q, p->q[i].r[1:n:2], *p, (*p)[0:n], this->x, ([n][m])p, *(p + i * (n - 1)), (p + 1)->x.y, a[0::2], A::b[N::m], *p->q)",
         expect![[r#"
             target
-              Map tofrom: a[0|n|] b[||] s.p[0|n|].q p->q[i].r[1|n|2] p.* p.*[0|n|] this->x p.shape(n, m) a[0||2] A::b[N::m] p->q.*
+              Map tofrom: a[0|n|] b[||] s.p[0|n|].q p->q[i].r[1|n|2] p.* p.*[0|n|] this->x p.shape(n, m) p[i * (n - 1)] p[1].x.y a[0||2] A::b[N::m] p->q.*
         "#]],
     );
 }

@@ -348,3 +348,24 @@ fn compilations_are_recorded_and_used() {
     ];
     assert_eq!(project.run(&without).status.code(), Some(1));
 }
+
+#[test]
+fn clang_is_a_host_compiler_too() {
+    let Some(project) = Project::with(&[("main.c", MAIN), ("more.cpp", MORE)]) else {
+        return;
+    };
+    let machine = Surroundings::of_process();
+    let clang = (14..=22)
+        .rev()
+        .find_map(|version| machine.program(format!("clang-{version}").as_ref()));
+    let Some(clang) = clang else {
+        eprintln!("skipped: no clang");
+        return;
+    };
+    let rex = env!("CARGO_BIN_EXE_rex-driver");
+    let clang = clang.display();
+    project.check(&format!(
+        "{rex} launch {clang} -fopenmp -g main.c more.cpp -o prog"
+    ));
+    project.check("prog");
+}

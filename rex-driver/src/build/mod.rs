@@ -306,8 +306,11 @@ pub fn registration(
     let assembly = helpers.join("register_cubin.s");
     let object = helpers.join("register_cubin.o");
     let key = registration_key(cxx, &words);
+    // clang's own assembler looks for the image even when it only writes assembly.
+    let writes_only = (cxx.family == Family::Clang).then_some("-fno-integrated-as");
     let compile = Command::of_compiler(cxx)
         .args(words)
+        .args(writes_only)
         .arg("-S")
         .arg(helpers.join("register_cubin.cpp"))
         .arg("-o")

@@ -17,6 +17,14 @@
 //   REX_RUNTIME=liboffload          carries the calls: libomptarget or liboffload; REX_LIBOFFLOAD=FILE says where
 //   REX_CUDA_SPIN=0                 threads that wait for a GPU sleep: fewer cycles, slower launches
 //   OMP_TARGET_OFFLOAD              as OpenMP says: mandatory, disabled, or default
+//
+// In this order:
+//   what LLVM's runtime defines, environment and messages, the loaded runtime, the image and where it is found
+//   geometry of launches
+//   LoadedImage: what a runtime does for an image; OmptargetImage
+//   liboffload: interface, queues, memory, data environment, calls; LiboffloadImage
+//   Registration and its life cycle: rex_offload_init, rex_offload_fini
+//   OpenMP's device routines; the calls of lowered files; lists of map items
 
 #include "rex_kmp.h"
 

@@ -86,13 +86,17 @@ fn launches_are_queued_and_waited_for_once() {
 }
 
 #[test]
-fn every_call_shape_works() {
+fn every_call_shape_works_for_every_form_of_image() {
     let Some((tools, library)) = prepare("ol-shapes", &[]) else {
         return;
     };
-    tools.image(IMAGE, "kernels.cu", &[]);
-    let program = tools.program("kernels", "kernels.c", &[]);
-    check_passes(&tools, &library, &program, &[]);
+    // 16: kernels without the hidden parameter, entries of 32 bytes; 22: with it, and of 56 bytes.
+    for abi in ["16", "19", "22"] {
+        let flags = ["-UREX_LLVM_ABI", &format!("-DREX_LLVM_ABI={abi}")];
+        tools.image(IMAGE, "kernels.cu", &flags);
+        let program = tools.program(&format!("kernels{abi}"), "kernels.c", &flags);
+        check_passes(&tools, &library, &program, &[]);
+    }
 }
 
 #[test]

@@ -188,3 +188,23 @@ fn files_with_nothing_to_offload_are_compiled_as_they_are() {
         "#]],
     );
 }
+
+#[test]
+fn liboffload_is_compiled_in_as_the_choice() {
+    let cxx = HostCompiler {
+        program: "g++".into(),
+        leading: Vec::new(),
+        family: Family::Gnu,
+        version: String::new(),
+    };
+    let runtime = OffloadRuntime {
+        libomptarget: "/llvm/lib/libomptarget.so".into(),
+        libomp: "/llvm/lib/libomp.so".into(),
+        abi: 22,
+        liboffload: Some("/llvm/lib/libLLVMOffload.so.22.1".into()),
+        absent: Vec::new(),
+    };
+    let flags = CompilerFlags::default();
+    let compile = registration(&cxx, &flags, &runtime, Path::new("work"), None).compile;
+    expect![[r#"g++ -O1 -fPIC -DREX_LLVM_ABI=22 '-DREX_RUNTIME="liboffload"' '-DREX_LIBOFFLOAD="/llvm/lib/libLLVMOffload.so.22.1"' -S work/register_cubin.cpp -o work/register_cubin.s"#]].assert_eq(&compile.to_string());
+}

@@ -181,6 +181,14 @@ impl Program {
         &self.symbols[symbol].name
     }
 
+    /// Whether a function launches kernels or moves data: it is the host's.
+    pub fn holds_target_constructs(&self, function: FunctionId) -> bool {
+        let mut regions = self.regions.values();
+        let mut data = self.data_constructs.values();
+        regions.any(|region| region.function == function)
+            || data.any(|construct| construct.function == function)
+    }
+
     /// The host's pointer to a `declare target link` variable, as it can be named everywhere.
     pub fn link_pointer(&self, symbol: SymbolId) -> Option<SmolStr> {
         let is_link = self.declare_target.get(&symbol) == Some(&DeviceStorage::Link);

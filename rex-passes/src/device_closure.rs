@@ -221,12 +221,8 @@ fn host_classes(program: &Program) -> IndexSet<SmolStr> {
 }
 
 fn take(program: &Program, id: FunctionId, function: &Function, closure: &mut Closure) {
-    // A function that launches kernels is no device function, whatever names it.
-    let holds_region = program
-        .regions
-        .iter()
-        .any(|(_, region)| region.function == id);
-    if holds_region {
+    // Such a function is no device function, whatever names it.
+    if program.holds_target_constructs(id) {
         return;
     }
     if !closure.functions.insert(id) {

@@ -1,6 +1,6 @@
 //! Types of the device file: classes with what device code needs of their members.
 //!
-//! Functions in class bodies can be called on both sides. One that holds a target region is host code: its declaration stays, and the region becomes a member function
+//! Functions in class bodies can be called on both sides. One that launches kernels or moves data is host code: its declaration stays, and a region becomes a member function
 //! of its own, so that private members, member types and calls of other members keep their meaning.
 
 use rex_ir::program::Program;
@@ -23,10 +23,7 @@ pub(super) fn print(program: &Program, range: TextRange) -> Result<String, EditC
         }
         let start = function.specifiers.start() - range.start();
         let instantiator = program.instances.of_function(id);
-        let holds_region = program
-            .regions
-            .iter()
-            .any(|(_, region)| region.function == id);
+        let is_of_host = program.holds_target_constructs(id);
         let device = program
             .device_code
             .functions
@@ -36,7 +33,7 @@ pub(super) fn print(program: &Program, range: TextRange) -> Result<String, EditC
             replaced = function.range;
             let text = instances::text(program, instantiator, replaced)?;
             edits.replace(replaced - range.start(), text);
-        } else if holds_region {
+        } else if is_of_host {
             replaced = TextRange::new(function.declarator_end, function.range.end());
             edits.replace(replaced - range.start(), ";");
         } else if let Some(device) = device {

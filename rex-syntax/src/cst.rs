@@ -65,6 +65,20 @@ pub fn parse_fragment(text: &str, language: Language) -> Tree {
 }
 
 impl Tree {
+    /// Lets the nodes that end with a stand-in end where the text does that it stands in for.
+    ///
+    /// `ends` has the end of each stand-in with the end of its text, sorted.
+    pub(crate) fn stretch(&mut self, ends: &[(TextSize, TextSize)]) {
+        for entry in &mut self.nodes {
+            let found = ends.binary_search_by_key(&entry.end, |(end, _)| *end);
+            if let Ok(idx) = found
+                && entry.flags & ANONYMOUS == 0
+            {
+                entry.end = ends[idx].1;
+            }
+        }
+    }
+
     /// The node of the whole text.
     pub fn root(&self) -> Node<'_> {
         Node { tree: self, idx: 0 }

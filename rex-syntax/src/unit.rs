@@ -76,7 +76,16 @@ pub fn read_unit(
         }
     }
     let view = parse_view(text, source.language(), &directives, &inactive, &macros);
-    let tree = cst::parse(&view, source.shared_text(), source.language());
+    let mut tree = cst::parse(&view, source.shared_text(), source.language());
+    let stand_ins: Vec<(TextSize, TextSize)> = directives
+        .iter()
+        .filter(|directive| directive.association() == Association::Standalone)
+        .map(|directive| {
+            let end = directive.range.start() + TextSize::of(';');
+            (end, directive.range.end())
+        })
+        .collect();
+    tree.stretch(&stand_ins);
     let masks = Masks::find(&tree, &directives);
     Unit {
         file: working,

@@ -57,10 +57,22 @@ impl Builder<'_> {
                     .iter()
                     .filter(|item| item.root == capture.object)
                     .collect();
+                let first = self.arrays.entries.len();
                 if mine.is_empty() {
-                    self.implicit(capture, name, object, defaultmaps);
+                    self.implicit(capture, name.clone(), object.clone(), defaultmaps);
                 } else {
                     self.items(&mine, MapFlags::TARGET_PARAM);
+                }
+                // A mapper may map nothing of the object; the kernel has its parameter all the same.
+                let is_passed = self.arrays.entries[first..]
+                    .iter()
+                    .any(|entry| entry.flags.contains(MapFlags::TARGET_PARAM));
+                if !is_passed {
+                    let place = match capture.transport {
+                        Transport::Pointee => object,
+                        _ => address,
+                    };
+                    self.parameter(place, Expr::Int(0), MapFlags::TARGET_PARAM, name, capture);
                 }
             }
         }

@@ -118,3 +118,18 @@ fn a_statement_never_lies_inside_its_directive() {
         ["parallel: -"]
     );
 }
+
+#[test]
+fn a_directive_without_a_statement_is_a_whole_statement() {
+    check(
+        "void f() {\n#pragma omp target data map(a)\n#pragma omp target update to(a)\n}",
+        &[
+            "target data: #pragma omp target update to(a)",
+            "target update: -",
+        ],
+    );
+    check(
+        "void f() {\n#pragma omp parallel\nif (x)\n#pragma omp barrier\n}",
+        &["parallel: if (x)", "barrier: -"],
+    );
+}

@@ -1,0 +1,245 @@
+//! Lowers mutated programs for a while and reports inputs on which rex fails.
+//!
+//! Begins with the fixtures. A failure is a panic, an internal error, an output out of proportion, or a result that takes long. The inputs are written to `--failures`, one file each.
+//!
+//! ```sh
+//! cargo run --release -p rex-driver --example fuzz -- --seconds 600 --seed 1
+//! ```
+
+use std::fs;
+use std::io::Write;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use clap::Parser;
+use rex_driver::{Compiler, Language, SourceInput};
+
+#[derive(Debug, Parser)]
+struct Options {
+    /// How long to go on.
+    #[arg(long, default_value_t = 60)]
+    seconds: u64,
+    /// Where the sequence of inputs begins.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// The folder with programs to begin with.
+    #[arg(long, default_value = "fixtures")]
+    corpus: PathBuf,
+    /// Where inputs go on which rex fails.
+    #[arg(long, default_value = "target/fuzz")]
+    failures: PathBuf,
+    /// The seconds that one input may take.
+    #[arg(long, default_value_t = 20)]
+    limit: u64,
+}
+
+/// Words that directives are made of, and what stands around them.
+const WORDS: &[&str] = &[
+    "\n#pragma omp ",
+    "target",
+    " teams",
+    " distribute",
+    " parallel",
+    " for",
+    " simd",
+    " loop",
+    " data",
+    " enter",
+    " exit",
+    " update",
+    " declare",
+    " end",
+    " sections",
+    " single",
+    " atomic",
+    " critical",
+    " barrier",
+    " map(",
+    " tofrom:",
+    " to:",
+    " always,",
+    " reduction(",
+    " +:",
+    " private(",
+    " collapse(2)",
+    " if(",
+    " num_teams(",
+    " defaultmap(",
+    " depend(",
+    " iterator(",
+    "[0:n]",
+    "[:]",
+    ")",
+    "(",
+    "{",
+    "}",
+    "[",
+    "]",
+    ";",
+    "\\\n",
+    "/*",
+    "*/",
+    "//",
+    "\"",
+    "'",
+    "#if 1\n",
+    "#else\n",
+    "#endif\n",
+    "#define M ",
+    "_Pragma(\"omp target\")",
+    "struct S {",
+    "template <class T> ",
+    "for (int i = 0; i < n; i++) ",
+    "int x = ",
+    "auto ",
+    "::",
+    "->",
+    "*",
+    "&",
+    "\r\n",
+    "\0",
+    "\u{e9}",
+    "0",
+    "1",
+    "x",
+];
+
+/// A sequence of numbers that depends on nothing but its seed (splitmix64).
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut bits = self.0;
+        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        bits ^ (bits >> 31)
+    }
+
+    fn below(&mut self, bound: usize) -> usize {
+        usize::try_from(self.next() % bound.max(1) as u64).unwrap_or_default()
+    }
+}
+
+fn main() -> std::io::Result<()> {
+    let options = Options::parse();
+    let mut corpus = Vec::new();
+    collect(&options.corpus, &mut corpus)?;
+    corpus.sort();
+    let programs: Vec<(Language, Vec<u8>)> = corpus
+        .iter()
+        .filter_map(|path| {
+            let language = Language::from_file_name(&path.to_string_lossy())?;
+            Some((language, fs::read(path).ok()?))
+        })
+        .collect();
+    let compiler = Compiler::builder().build();
+    let mut random = Random(options.seed);
+    let start = Instant::now();
+    let (mut n_inputs, mut n_failures) = (0u64, 0u64);
+    while start.elapsed() < Duration::from_secs(options.seconds) {
+        let Some((language, program)) = programs.get(random.below(programs.len())) else {
+            break;
+        };
+        let (_, other) = &programs[random.below(programs.len())];
+        let bytes = mutated(program, other, &mut random);
+        n_inputs += 1;
+        if let Err(reason) = check(&compiler, *language, &bytes, options.limit) {
+            n_failures += 1;
+            fs::create_dir_all(&options.failures)?;
+            let extension = if *language == Language::C { "c" } else { "cpp" };
+            let place = options.failures.join(format!("{n_failures}.{extension}"));
+            fs::write(&place, &bytes)?;
+            writeln!(std::io::stdout(), "{}: {reason}", place.display())?;
+        }
+    }
+    writeln!(
+        std::io::stdout(),
+        "{n_inputs} inputs, {n_failures} failures"
+    )?;
+    if n_failures > 0 {
+        return Err(std::io::Error::other("there are failures"));
+    }
+    Ok(())
+}
+
+fn collect(folder: &Path, found: &mut Vec<PathBuf>) -> std::io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        match path.is_dir() {
+            true => collect(&path, found)?,
+            false => found.push(path),
+        }
+    }
+    Ok(())
+}
+
+/// A program with up to eight changes.
+fn mutated(program: &[u8], other: &[u8], random: &mut Random) -> Vec<u8> {
+    let mut bytes = program.to_vec();
+    for _ in 0..=random.below(8) {
+        let at = random.below(bytes.len() + 1);
+        let end = (at + 1 + random.below(40)).min(bytes.len());
+        match random.below(6) {
+            0 => drop(bytes.splice(at..at, WORDS[random.below(WORDS.len())].bytes())),
+            1 => drop(bytes.drain(at.min(end)..end)),
+            2 => {
+                let copy = bytes[at.min(end)..end].to_vec();
+                let to = random.below(bytes.len() + 1);
+                drop(bytes.splice(to..to, copy));
+            }
+            3 => {
+                let from = random.below(other.len());
+                let to = (from + random.below(200)).min(other.len());
+                drop(bytes.splice(at..at, other[from..to].iter().copied()));
+            }
+            4 => {
+                if let Some(byte) = bytes.get_mut(at) {
+                    *byte = u8::try_from(random.below(256)).unwrap_or_default();
+                }
+            }
+            _ => drop(bytes.splice(at.min(end)..end, WORDS[random.below(WORDS.len())].bytes())),
+        }
+    }
+    bytes
+}
+
+fn check(compiler: &Compiler, language: Language, bytes: &[u8], limit: u64) -> Result<(), String> {
+    let input = SourceInput {
+        name: if language == Language::C {
+            "a.c"
+        } else {
+            "a.cpp"
+        }
+        .into(),
+        bytes: bytes.to_vec(),
+        language,
+        expansion: None,
+    };
+    let start = Instant::now();
+    let compiled = catch_unwind(AssertUnwindSafe(|| compiler.compile(input)));
+    if start.elapsed() > Duration::from_secs(limit) {
+        return Err(format!("takes {:.0?}", start.elapsed()));
+    }
+    let compilation = match compiled {
+        Err(_) => return Err("panics".to_owned()),
+        Ok(Err(error)) => return Err(format!("{error}: {}", error.failure)),
+        Ok(Ok(compilation)) => compilation,
+    };
+    let Some(artifacts) = &compilation.artifacts else {
+        return Ok(());
+    };
+    const FIXED_BYTES: usize = 16 << 10;
+    for artifact in artifacts.iter() {
+        let is_helper = artifact.kind == rex_emit::ArtifactKind::Helper;
+        if !is_helper && artifact.bytes.len() > 50 * bytes.len() + FIXED_BYTES {
+            return Err(format!(
+                "{} has {} bytes",
+                artifact.file_name,
+                artifact.bytes.len()
+            ));
+        }
+    }
+    Ok(())
+}

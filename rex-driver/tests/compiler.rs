@@ -177,6 +177,20 @@ fn dependencies_name_the_original_files() {
 }
 
 #[test]
+fn a_program_depends_on_its_sources() {
+    let Some(project) = Project::with(&[("main.c", MAIN), ("more.cpp", MORE)]) else {
+        return;
+    };
+    project.check("rexcc -fopenmp -MMD main.c more.cpp -o prog");
+    let text = |name: &str| fs::read_to_string(project.path(name)).unwrap();
+    assert_eq!(text("prog-main.d"), "prog: main.c\n");
+    assert_eq!(text("prog-more.d"), "prog: more.cpp\n");
+    project.check("rexcc -fopenmp -c more.cpp");
+    project.check("rexcc -fopenmp -MMD main.c more.o -o one");
+    assert_eq!(text("one.d"), "one: main.c\n");
+}
+
+#[test]
 fn names_with_blanks_work_and_the_program_knows_its_file() {
     let source = r#"
 #include <string.h>

@@ -83,7 +83,7 @@ pub(super) fn one(cx: &Cx, source: &Source, step: Step, output: &Path) -> Result
         surroundings: cx.surroundings.clone(),
         flags: cx.flags.clone(),
         stdin_name: String::new(),
-        preprocessor_words: dependency_words(cx, output),
+        preprocessor_words: dependency_words(cx, source, output),
         compile_commands: CompileCommands::default(),
     };
     let lowered = session.lower(&source.path, source.language, source.form)?;
@@ -106,12 +106,9 @@ pub(super) fn one(cx: &Cx, source: &Source, step: Step, output: &Path) -> Result
 
 /// Compiles a source as it is.
 fn plain(cx: &Cx, source: &Source, step: Step, output: &Path) -> Result<Ended, Error> {
-    let dependencies = cx
-        .flags
-        .words_where(|flag| flag.kind == FlagKind::Dependency);
     let flags = host_words(cx, source.language, &|_| true)?
         .into_iter()
-        .chain(dependencies);
+        .chain(dependency_words(cx, source, output));
     run_all(
         cx,
         [host_command(cx, source.language, source.form, step)?
@@ -249,7 +246,27 @@ fn host_words(
 }
 
 /// The `-M` flags, completed by what the compiler would derive from an output that it does not see.
-fn dependency_words(cx: &Cx, output: &Path) -> Vec<OsString> {
+fn dependency_words(cx: &Cx, source: &Source, output: &Path) -> Vec<OsString> {
+    // A program depends on its sources, not on the objects that are made on the way.
+    let linked = (cx.invocation.step() == Step::Link).then(|| {
+        let program = cx.invocation.output.clone();
+        program.unwrap_or_else(|| "a.out".into())
+    });
+    let file = match &linked {
+        None => output.with_extension("d"),
+        Some(program) if cx.sources().count() == 1 && cx.invocation.output.is_some() => {
+            program.with_extension("d")
+        }
+        Some(program) => {
+            let stem = |path: &Path| path.file_stem().unwrap_or_default().to_owned();
+            let mut name = stem(program);
+            name.push("-");
+            name.push(stem(&source.path));
+            name.push(".d");
+            program.with_file_name(name)
+        }
+    };
+    let target = linked.as_deref().unwrap_or(output);
     let mut words = cx
         .flags
         .words_where(|flag| flag.kind == FlagKind::Dependency);
@@ -262,10 +279,10 @@ fn dependency_words(cx: &Cx, output: &Path) -> Vec<OsString> {
     };
     if has(&["-MD", "-MMD"]) {
         if !has(&["-MF"]) {
-            words.extend(["-MF".into(), output.with_extension("d").into()]);
+            words.extend(["-MF".into(), file.into()]);
         }
         if !has(&["-MT", "-MQ"]) {
-            words.extend(["-MQ".into(), output.into()]);
+            words.extend(["-MQ".into(), target.into()]);
         }
     }
     words

@@ -23,7 +23,9 @@ impl<'p> Team<'_, 'p> {
         let Some(initializer) = found.initializer else {
             return false;
         };
-        !is_array && self.is_uniform(initializer) && !self.is_assigned(symbol)
+        let names_itself = lex::identifiers(program.source(), initializer)
+            .any(|at| *program.text(at) == *found.name);
+        !is_array && !names_itself && self.is_uniform(initializer) && !self.is_assigned(symbol)
     }
 
     /// All threads get the same value from this expression, without side effects.
@@ -148,13 +150,21 @@ impl<'p> Team<'_, 'p> {
         let Some(condition) = node.condition() else {
             return false;
         };
+        // Not the other variables of the loop's declaration.
+        let is_earlier = |other: SymbolId| {
+            let declaration = program.symbols[symbol].declaration;
+            program.symbols[other]
+                .declared_at
+                .zip(declaration)
+                .is_none_or(|(other, own)| other.end() <= own.start())
+        };
         let uniform_but_self = |range: TextRange| {
             lex::identifiers(program.source(), range).all(|at| {
                 program.text(at) == name
                     || program
                         .scopes
                         .resolve(&program.symbols, program.text(at), at)
-                        .is_some_and(|other| other != symbol && self.is_uniform_name(other))
+                        .is_some_and(|other| is_earlier(other) && self.is_uniform_name(other))
                     || program.macro_at(program.text(at), at).is_some()
             }) && !program.text(range).contains('[')
                 && !program.text(range).contains("->")

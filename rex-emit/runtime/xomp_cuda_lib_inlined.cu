@@ -385,6 +385,7 @@ REX_DEVICE void rex_barrier(unsigned threads) {
   if (threads >= blockDim.x) return __syncthreads();
   if (threads < 2) return;
 #ifndef REX_DEVICE_HOST
+  if (threads <= 32) return __syncwarp(threads < 32 ? (1u << threads) - 1 : ~0u);
   // The hardware counts whole warps.
   if (threads % 32 == 0) {
     asm volatile("barrier.sync 1, %0;" : : "r"(threads) : "memory");

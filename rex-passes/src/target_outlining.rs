@@ -335,9 +335,9 @@ impl Assembly<'_, '_> {
             Transport::Private if self.iterates(object) => {}
             Transport::Private => {
                 if !types.is_variably_modified(ty) {
-                    self.prologue.push(match self.shape {
-                        Shape::Team => Prologue::SharedPrivate { name, ty },
-                        _ => Prologue::Private { name, ty },
+                    self.prologue.push(match self.is_of_team(object, region) {
+                        true => Prologue::SharedPrivate { name, ty },
+                        false => Prologue::Private { name, ty },
                     });
                 } else {
                     self.refuse(
@@ -352,7 +352,7 @@ impl Assembly<'_, '_> {
                     name: argument.clone(),
                     ty: ParameterType::Slot,
                 });
-                let shared = self.shape == Shape::Team && capture.may_be_written;
+                let shared = capture.may_be_written && self.is_of_team(object, region);
                 self.prologue.push(if shared {
                     Prologue::SharedLiteral {
                         name,
@@ -394,18 +394,20 @@ impl Assembly<'_, '_> {
                     ty: ParameterType::PointerTo(element),
                 });
                 let parameter = argument;
-                self.prologue.push(match self.shape {
-                    _ if !capture.may_be_written => self.over_storage(name, ty, parameter),
-                    Shape::Team => Prologue::SharedCopy {
+                self.prologue.push(if !capture.may_be_written {
+                    self.over_storage(name, ty, parameter)
+                } else if self.is_of_team(object, region) {
+                    Prologue::SharedCopy {
                         name,
                         ty,
                         parameter,
-                    },
-                    Shape::Loop | Shape::Parallel | Shape::Serial => Prologue::ThreadCopy {
+                    }
+                } else {
+                    Prologue::ThreadCopy {
                         name,
                         ty,
                         parameter,
-                    },
+                    }
                 });
             }
             Transport::Storage | Transport::DeviceAddress => {
@@ -527,6 +529,26 @@ impl Assembly<'_, '_> {
                     _ => false,
                 }
         })
+    }
+
+    /// Whether a team has one copy of a variable that the region has copies of: `parallel` shares what only `target` or `teams` makes private.
+    fn is_of_team(&self, object: CapturedObject, region: RegionId) -> bool {
+        let construct = &self.program.constructs[self.program.regions[region].construct];
+        let is_listed_on_parallel = || {
+            construct.sharing.iter().any(|sharing| {
+                object == CapturedObject::Variable(sharing.symbol)
+                    && sharing.attribute != SharingAttribute::Shared
+                    && construct.directives.iter().any(|idx| {
+                        let directive = &self.program.unit.directives[*idx];
+                        directive.has(Leaf::Parallel) && directive.range.contains_range(sharing.at)
+                    })
+            })
+        };
+        match self.shape {
+            Shape::Team => true,
+            Shape::Parallel => !is_listed_on_parallel(),
+            Shape::Loop | Shape::Serial => false,
+        }
     }
 
     /// Whether the region's own loops declare the variable.

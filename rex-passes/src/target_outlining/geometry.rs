@@ -6,7 +6,7 @@ use rex_ir::program::Program;
 use rex_ir::region::{
     CanonicalLoop, CapturedObject, Construct, LoopStep, RegionId, Relation, Transport,
 };
-use rex_ir::ty::TypeKind;
+use rex_ir::ty::{Meaning, TypeKind};
 use rex_syntax::omp::clause::{Clause, ClauseName};
 use rex_syntax::omp::directive::Leaf;
 use rex_syntax::{TextRange, lex};
@@ -233,7 +233,10 @@ fn loop_trips(program: &Program, canonical: &CanonicalLoop) -> Option<Expr> {
     }
     let is_integer = matches!(
         program.types.get(program.types.desugar(canonical.ty)).kind,
-        TypeKind::Named { .. }
+        TypeKind::Named {
+            meaning: Meaning::Integer { .. } | Meaning::Enum,
+            ..
+        }
     );
     if !is_integer
         && !matches!(

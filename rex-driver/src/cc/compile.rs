@@ -38,8 +38,9 @@ pub(super) fn all(cx: &Cx, step: Step) -> Result<Ended, Error> {
         let output = cx.invocation.output.clone().unwrap_or_else(default);
         match item {
             Item::Source(source) => {
-                if one(cx, source, step, &output)? == Ended::InputErrors {
-                    return Ok(Ended::InputErrors);
+                let ended = one(cx, source, step, &output)?;
+                if ended == Ended::InputErrors {
+                    return Ok(ended);
                 }
             }
             _ if is_compiled(item) => other(cx, path, step, &output)?,

@@ -26,6 +26,10 @@ impl Builder<'_> {
         self.header_variables.insert(name.into(), None);
         let text = headers::variable_declaration(self.unit, name)?;
         let found = self.fragment_declarator(&text, name)?;
+        // A guide for the deduction of template arguments reads like one.
+        if matches!(self.types.get(found.ty).kind, TypeKind::Function { .. }) {
+            return None;
+        }
         let symbol = self.symbols.alloc(Symbol {
             name: name.into(),
             kind: SymbolKind::Global,

@@ -7,6 +7,7 @@ mod auto;
 mod captures;
 mod clauses;
 mod constructs;
+mod conversions;
 mod declare_target;
 mod foreign;
 mod implicit;
@@ -23,11 +24,11 @@ mod types;
 pub use implicit::defaultmap_behavior;
 
 use la_arena::Arena;
-use rex_syntax::TextRange;
 use rex_syntax::diag::{Code, Diagnostic, Diagnostics};
 use rex_syntax::macros::MacroDef;
 use rex_syntax::source::{FileRange, SourceMap};
 use rex_syntax::unit::Unit;
+use rex_syntax::{TextRange, TextSize};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 
@@ -67,6 +68,7 @@ pub fn build(sources: SourceMap, unit: Unit) -> (Program, Diagnostics) {
         method_declarations: built.method_declarations,
         device_functions: built.device_functions,
         external_device_functions: built.external_device_functions,
+        conversions: built.conversions,
         instances: built.instances,
         kernels: Arena::new(),
         launches: Arena::new(),
@@ -98,6 +100,7 @@ struct Builder<'u> {
     method_declarations: Vec<TextRange>,
     device_functions: Vec<FunctionId>,
     external_device_functions: Vec<SmolStr>,
+    conversions: Vec<(TextSize, SmolStr)>,
     instances: Instances,
     diagnostics: Diagnostics,
     /// Types of headers by name, `None` while being read or when there is none.
@@ -137,6 +140,7 @@ struct Built {
     method_declarations: Vec<TextRange>,
     device_functions: Vec<FunctionId>,
     external_device_functions: Vec<SmolStr>,
+    conversions: Vec<(TextSize, SmolStr)>,
     instances: Instances,
     diagnostics: Diagnostics,
 }
@@ -163,6 +167,7 @@ impl<'u> Builder<'u> {
             method_declarations: Vec::new(),
             device_functions: Vec::new(),
             external_device_functions: Vec::new(),
+            conversions: Vec::new(),
             instances: Instances::default(),
             diagnostics: Diagnostics::new(),
             header_types: FxHashMap::default(),
@@ -187,6 +192,7 @@ impl<'u> Builder<'u> {
         self.read_constructs();
         self.read_regions();
         self.read_instances();
+        self.read_conversions();
     }
 
     fn finish(self) -> Built {
@@ -207,6 +213,7 @@ impl<'u> Builder<'u> {
             method_declarations: self.method_declarations,
             device_functions: self.device_functions,
             external_device_functions: self.external_device_functions,
+            conversions: self.conversions,
             instances: self.instances,
             diagnostics: self.diagnostics,
         }

@@ -63,8 +63,9 @@ impl<'p> BodyPrinter<'p> {
             .filter(|(at, _)| range.contains_range(*at) && !is_hidden(*at))
             .map(|(at, word)| (*at, word))
             .chain(hidden.iter().map(|at| (*at, &nothing)))
+            .chain(self.conversions_in(range).filter(|(at, _)| !is_hidden(*at)))
             .collect();
-        replaced.sort_by_key(|(at, _)| at.start());
+        replaced.sort_by_key(|(at, _)| (at.start(), at.len()));
         for (at, word) in replaced {
             out.push_str(self.program.text(TextRange::new(copied, at.start())));
             out.push_str(word);
@@ -72,6 +73,16 @@ impl<'p> BodyPrinter<'p> {
         }
         out.push_str(self.program.text(TextRange::new(copied, range.end())));
         out
+    }
+
+    /// What is inserted in a range where C converts without a word.
+    fn conversions_in(&self, range: TextRange) -> impl Iterator<Item = (TextRange, &'p SmolStr)> {
+        let all = &self.program.conversions;
+        let from = all.partition_point(|(at, _)| *at < range.start());
+        let to = all.partition_point(|(at, _)| *at < range.end());
+        all[from..to]
+            .iter()
+            .map(|(at, word)| (TextRange::empty(*at), word))
     }
 
     /// A text with its replacements; `indent` is that of the line it starts on.

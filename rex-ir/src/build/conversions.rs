@@ -1,0 +1,90 @@
+//! Conversions that C does without a word and the device's C++ does not: from `void *` to other pointers.
+
+use rex_syntax::TextSize;
+use rex_syntax::cst::Node;
+use rex_syntax::kind::{Field, Kind};
+use rex_syntax::source::Language;
+use smol_str::{SmolStr, format_smolstr};
+
+use super::Builder;
+use super::types::declared_name;
+use crate::ty::{TypeId, TypeKind};
+
+impl<'u> Builder<'u> {
+    /// Where device code has to name the type: what to insert, in source order.
+    pub(super) fn read_conversions(&mut self) {
+        if self.unit.language != Language::C
+            || (self.regions.is_empty() && self.device_functions.is_empty())
+        {
+            return;
+        }
+        let unit = self.unit;
+        for node in unit.tree.nodes() {
+            let (target, value) = match node.kind() {
+                Kind::InitDeclarator => (self.declared_type(node), node.field(Field::Value)),
+                Kind::AssignmentExpression if is_plain(node) => {
+                    let left = node.field(Field::Left);
+                    let ty = left.and_then(|left| self.expression_type(left, left.range(), 0));
+                    (ty, node.field(Field::Right))
+                }
+                _ => continue,
+            };
+            if let (Some(target), Some(value)) = (target, value)
+                && self.pointee_is_void(target) == Some(false)
+                && let Some(found) = self.expression_type(value, value.range(), 0)
+                && self.pointee_is_void(found) == Some(true)
+            {
+                self.convert(value, target);
+            }
+        }
+        self.conversions.sort_by_key(|(at, _)| *at);
+    }
+
+    fn declared_type(&mut self, node: Node<'u>) -> Option<TypeId> {
+        let name = declared_name(node.field(Field::Declarator)?)?;
+        let symbol = self
+            .scopes
+            .resolve(&self.symbols, name.text(), name.range())?;
+        let symbol = &self.symbols[symbol];
+        (symbol.declared_at == Some(name.range())).then_some(symbol.ty)
+    }
+
+    /// Whether a pointer points to `void`; `None` for what is no pointer.
+    fn pointee_is_void(&self, ty: TypeId) -> Option<bool> {
+        let TypeKind::Pointer(to) = self.types.get(self.types.desugar(ty)).kind else {
+            return None;
+        };
+        Some(match &self.types.get(self.types.desugar(to)).kind {
+            TypeKind::Named { spelling, .. } => spelling == "void",
+            _ => false,
+        })
+    }
+
+    fn convert(&mut self, value: Node<'u>, target: TypeId) {
+        let target = self.types.unqualified(target);
+        let spelled = self.types.spell(target);
+        let binds = matches!(
+            value.kind(),
+            Kind::Identifier
+                | Kind::CallExpression
+                | Kind::FieldExpression
+                | Kind::SubscriptExpression
+                | Kind::ParenthesizedExpression
+                | Kind::CastExpression
+        );
+        let range = value.range();
+        let mut insert = |at: TextSize, text: SmolStr| self.conversions.push((at, text));
+        if binds {
+            insert(range.start(), format_smolstr!("({spelled})"));
+        } else {
+            insert(range.start(), format_smolstr!("({spelled})("));
+            insert(range.end(), SmolStr::new_static(")"));
+        }
+    }
+}
+
+fn is_plain(assignment: Node<'_>) -> bool {
+    assignment
+        .field(Field::Operator)
+        .is_some_and(|operator| operator.text() == "=")
+}

@@ -2,10 +2,10 @@
 
 use indexmap::IndexMap;
 use la_arena::Arena;
+use rex_syntax::TextRange;
 use rex_syntax::macros::MacroDef;
 use rex_syntax::source::{FileRange, Language, SourceMap};
 use rex_syntax::unit::Unit;
-use rex_syntax::{TextRange, TextSize};
 use smol_str::SmolStr;
 
 use crate::abi::Requirements;
@@ -61,8 +61,8 @@ pub struct Program {
     pub method_declarations: Vec<TextRange>,
     /// Functions of other files that device code may call: a `declare target` directive names or encloses a declaration.
     pub external_device_functions: Vec<SmolStr>,
-    /// What device code inserts where C converts `void *` without a word, in source order.
-    pub conversions: Vec<(TextSize, SmolStr)>,
+    /// Text that device code has in place of what only C takes, or inserts where C needs no word, in source order.
+    pub conversions: Vec<(TextRange, SmolStr)>,
     /// Host code that instantiates kernels of templates.
     pub instances: Instances,
 

@@ -1,9 +1,9 @@
-//! Conversions that C does without a word and the device's C++ does not: from `void *` to other pointers.
+//! What C takes and the device's C++ does not: `void *` converted without a word, and designators in any order.
 
-use rex_syntax::TextSize;
 use rex_syntax::cst::Node;
 use rex_syntax::kind::{Field, Kind};
 use rex_syntax::source::Language;
+use rex_syntax::{TextRange, TextSize};
 use smol_str::{SmolStr, format_smolstr};
 
 use super::Builder;
@@ -11,7 +11,7 @@ use super::types::declared_name;
 use crate::ty::{TypeId, TypeKind};
 
 impl<'u> Builder<'u> {
-    /// Where device code has to name the type: what to insert, in source order.
+    /// What device code has to write instead, in source order.
     pub(super) fn read_conversions(&mut self) {
         if self.unit.language != Language::C
             || (self.regions.is_empty() && self.device_functions.is_empty())
@@ -27,17 +27,30 @@ impl<'u> Builder<'u> {
                     let ty = left.and_then(|left| self.expression_type(left, left.range(), 0));
                     (ty, node.field(Field::Right))
                 }
+                Kind::CompoundLiteralExpression => {
+                    let ty = node.field(Field::Type);
+                    let ty = ty.map(|ty| self.descriptor_type(ty, node.range()));
+                    (ty, node.field(Field::Value))
+                }
                 _ => continue,
             };
-            if let (Some(target), Some(value)) = (target, value)
-                && self.pointee_is_void(target) == Some(false)
+            let (Some(target), Some(value)) = (target, value) else {
+                continue;
+            };
+            if value.kind() == Kind::InitializerList {
+                if let Some(text) = self.list_in_order(value, target) {
+                    self.conversions.push((value.range(), text.into()));
+                }
+                continue;
+            }
+            if self.pointee_is_void(target) == Some(false)
                 && let Some(found) = self.expression_type(value, value.range(), 0)
                 && self.pointee_is_void(found) == Some(true)
             {
                 self.convert(value, target);
             }
         }
-        self.conversions.sort_by_key(|(at, _)| *at);
+        self.conversions.sort_by_key(|(at, _)| at.start());
     }
 
     fn declared_type(&mut self, node: Node<'u>) -> Option<TypeId> {
@@ -73,7 +86,8 @@ impl<'u> Builder<'u> {
                 | Kind::CastExpression
         );
         let range = value.range();
-        let mut insert = |at: TextSize, text: SmolStr| self.conversions.push((at, text));
+        let mut insert =
+            |at: TextSize, text: SmolStr| self.conversions.push((TextRange::empty(at), text));
         if binds {
             insert(range.start(), format_smolstr!("({spelled})"));
         } else {

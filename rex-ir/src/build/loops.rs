@@ -8,6 +8,7 @@ use rex_syntax::kind::{Field, Kind};
 use super::Builder;
 use super::types::declared_name;
 use crate::region::{CanonicalLoop, LoopNest, LoopStep, Relation};
+use crate::symbol::SymbolKind;
 use crate::ty::{Meaning, TypeKind};
 
 /// Why a statement is not a canonical loop.
@@ -269,8 +270,35 @@ impl<'u> Builder<'u> {
         {
             return self.constant_text(&definition.body, at, depth + 1);
         }
-        let symbol = self.scopes.resolve(&self.symbols, text, at)?;
-        self.constant_value(self.symbols[symbol].initializer?, depth + 1)
+        let symbol = &self.symbols[self.scopes.resolve(&self.symbols, text, at)?];
+        if symbol.kind == SymbolKind::Enumerator {
+            return self.enumerator_value(symbol.declared_at?, depth + 1);
+        }
+        self.constant_value(symbol.initializer?, depth + 1)
+    }
+
+    /// The value of the enumerator that is declared at a place of the unit.
+    fn enumerator_value(&self, declared_at: TextRange, depth: u32) -> Option<i64> {
+        let name = self.unit.tree.root().smallest_at(declared_at);
+        let mut enumerator = name;
+        while enumerator.kind() != Kind::Enumerator {
+            enumerator = enumerator.parent()?;
+        }
+        let mut next = 0;
+        for other in enumerator.parent()?.children() {
+            if other.kind() != Kind::Enumerator {
+                continue;
+            }
+            let value = match other.field(Field::Value) {
+                Some(value) => self.constant_value(value.range(), depth)?,
+                None => next,
+            };
+            if other == enumerator {
+                return Some(value);
+            }
+            next = value.checked_add(1)?;
+        }
+        None
     }
 }
 

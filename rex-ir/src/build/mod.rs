@@ -9,6 +9,7 @@ mod clauses;
 mod constructs;
 mod conversions;
 mod declare_target;
+mod designators;
 mod foreign;
 mod implicit;
 mod instances;
@@ -24,11 +25,11 @@ mod types;
 pub use implicit::defaultmap_behavior;
 
 use la_arena::Arena;
+use rex_syntax::TextRange;
 use rex_syntax::diag::{Code, Diagnostic, Diagnostics};
 use rex_syntax::macros::MacroDef;
 use rex_syntax::source::{FileRange, SourceMap};
 use rex_syntax::unit::Unit;
-use rex_syntax::{TextRange, TextSize};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 
@@ -100,7 +101,7 @@ struct Builder<'u> {
     method_declarations: Vec<TextRange>,
     device_functions: Vec<FunctionId>,
     external_device_functions: Vec<SmolStr>,
-    conversions: Vec<(TextSize, SmolStr)>,
+    conversions: Vec<(TextRange, SmolStr)>,
     instances: Instances,
     diagnostics: Diagnostics,
     /// Types of headers by name, `None` while being read or when there is none.
@@ -140,7 +141,7 @@ struct Built {
     method_declarations: Vec<TextRange>,
     device_functions: Vec<FunctionId>,
     external_device_functions: Vec<SmolStr>,
-    conversions: Vec<(TextSize, SmolStr)>,
+    conversions: Vec<(TextRange, SmolStr)>,
     instances: Instances,
     diagnostics: Diagnostics,
 }

@@ -67,6 +67,10 @@ impl<'p> BodyPrinter<'p> {
             .collect();
         replaced.sort_by_key(|(at, _)| (at.start(), at.len()));
         for (at, word) in replaced {
+            // Inside something that is replaced as a whole.
+            if at.start() < copied {
+                continue;
+            }
             out.push_str(self.program.text(TextRange::new(copied, at.start())));
             out.push_str(word);
             copied = at.end();
@@ -75,14 +79,15 @@ impl<'p> BodyPrinter<'p> {
         out
     }
 
-    /// What is inserted in a range where C converts without a word.
+    /// What a range has in place of what only C takes.
     fn conversions_in(&self, range: TextRange) -> impl Iterator<Item = (TextRange, &'p SmolStr)> {
         let all = &self.program.conversions;
-        let from = all.partition_point(|(at, _)| *at < range.start());
-        let to = all.partition_point(|(at, _)| *at < range.end());
+        let from = all.partition_point(|(at, _)| at.start() < range.start());
+        let to = all.partition_point(|(at, _)| at.start() < range.end());
         all[from..to]
             .iter()
-            .map(|(at, word)| (TextRange::empty(*at), word))
+            .filter(move |(at, _)| at.end() <= range.end())
+            .map(|(at, word)| (*at, word))
     }
 
     /// A text with its replacements; `indent` is that of the line it starts on.

@@ -81,10 +81,12 @@ impl Account {
         }
         let statements = constructs.iter().map(|construct| construct.range.range);
         let directives = unit.directives.iter().map(|directive| directive.range);
+        let conditionals = split_conditionals(program.source(), &constructs);
         let init = program.lifecycle.init.as_ref();
         let init = init.map(|init| TextRange::empty(init.at));
         let touched = statements
             .chain(directives)
+            .chain(conditionals)
             .chain(init)
             .map(written)
             .collect();
@@ -107,6 +109,36 @@ impl Account {
         let constructs = constructs.map(|construct| &mut construct.at);
         constructs.chain(&mut self.touched)
     }
+}
+
+/// The conditionals of the preprocessor that constructs hold a part of, from `#if` to `#endif`: what is lowered has none of their lines.
+fn split_conditionals(source: &str, constructs: &[TargetConstruct]) -> Vec<TextRange> {
+    let mut open: Vec<Vec<TextRange>> = Vec::new();
+    let mut split = Vec::new();
+    for line in rex_syntax::pragma::directives(source) {
+        let name = line.name(source);
+        if matches!(name, "if" | "ifdef" | "ifndef") {
+            open.push(Vec::new());
+        }
+        let is_conditional = name.starts_with("if") || name.starts_with("el") || name == "endif";
+        let Some(lines) = open.last_mut().filter(|_| is_conditional) else {
+            continue;
+        };
+        lines.push(line.range);
+        if name != "endif" {
+            continue;
+        }
+        let lines = open.pop().unwrap_or_default();
+        let is_split = constructs.iter().any(|construct| {
+            let inside = |line: &&TextRange| construct.range.range.contains_range(**line);
+            let n_inside = lines.iter().filter(inside).count();
+            0 < n_inside && n_inside < lines.len()
+        });
+        if let (true, Some(first)) = (is_split, lines.first()) {
+            split.push(first.cover(line.range));
+        }
+    }
+    split
 }
 
 /// Whether a directive has its launch or its data calls.

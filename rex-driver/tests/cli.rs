@@ -360,6 +360,22 @@ fn audit_counts_constructs_and_checks_the_rest() {
 }
 
 #[test]
+fn audit_follows_layout_and_conditionals() {
+    if !host_compiler_exists() {
+        return;
+    }
+    let indented =
+        "  int g;\nint main(void) {\n#pragma omp target map(g)\n  g = 1;\n  return g;\n}\n";
+    let split = "int main(void) {\n  int a[4];\n#ifdef FAST\n\
+                 #pragma omp target teams distribute parallel for\n\
+                 for (int i = 0; i < 4; i++) {\n#else\nfor (int i = 3; i >= 0; i--) {\n#endif\n\
+                 a[i] = i;\n}\nreturn a[0];\n}\n";
+    let folder = Folder::with(&[("indented.c", indented), ("split.c", split)]);
+    check_exit(&folder.rex("audit . -- -DFAST"), 0, "");
+    check_exit(&folder.rex("audit . -- -UFAST"), 0, "");
+}
+
+#[test]
 fn a_signal_leaves_no_temporary_files() {
     if !host_compiler_exists() {
         return;

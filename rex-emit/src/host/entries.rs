@@ -254,7 +254,16 @@ impl Host<'_> {
                     .map(|item| item.range.start())
                     .min()
                     .unwrap_or_default();
-                (first, "", "\n\n")
+                let before = &source[..usize::from(first)];
+                let indent = before.len() - before.trim_end_matches([' ', '\t']).len();
+                let is_first =
+                    before.len() == indent || before[..before.len() - indent].ends_with('\n');
+                let indent = if is_first {
+                    TextSize::try_from(indent).unwrap_or_default()
+                } else {
+                    TextSize::default()
+                };
+                (first - indent, "", "\n\n")
             }
         }
     }

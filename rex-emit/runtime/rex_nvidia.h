@@ -662,6 +662,40 @@ template <typename Lock> REX_DEVICE int rex_omp_test_lock(Lock *lock) {
 #define omp_unset_lock rex_omp_unset_lock
 #define omp_test_lock rex_omp_test_lock
 
+#ifndef REX_DEVICE_HOST
+/* GPUs have no numbers wider than double. */
+#define sqrtl(x) sqrt(static_cast<double>(x))
+#define cbrtl(x) cbrt(static_cast<double>(x))
+#define fabsl(x) fabs(static_cast<double>(x))
+#define expl(x) exp(static_cast<double>(x))
+#define exp2l(x) exp2(static_cast<double>(x))
+#define expm1l(x) expm1(static_cast<double>(x))
+#define logl(x) log(static_cast<double>(x))
+#define log10l(x) log10(static_cast<double>(x))
+#define log2l(x) log2(static_cast<double>(x))
+#define log1pl(x) log1p(static_cast<double>(x))
+#define sinl(x) sin(static_cast<double>(x))
+#define cosl(x) cos(static_cast<double>(x))
+#define tanl(x) tan(static_cast<double>(x))
+#define asinl(x) asin(static_cast<double>(x))
+#define acosl(x) acos(static_cast<double>(x))
+#define atanl(x) atan(static_cast<double>(x))
+#define sinhl(x) sinh(static_cast<double>(x))
+#define coshl(x) cosh(static_cast<double>(x))
+#define tanhl(x) tanh(static_cast<double>(x))
+#define floorl(x) floor(static_cast<double>(x))
+#define ceill(x) ceil(static_cast<double>(x))
+#define roundl(x) round(static_cast<double>(x))
+#define truncl(x) trunc(static_cast<double>(x))
+#define powl(x, y) pow(static_cast<double>(x), static_cast<double>(y))
+#define fmaxl(x, y) fmax(static_cast<double>(x), static_cast<double>(y))
+#define fminl(x, y) fmin(static_cast<double>(x), static_cast<double>(y))
+#define fmodl(x, y) fmod(static_cast<double>(x), static_cast<double>(y))
+#define atan2l(x, y) atan2(static_cast<double>(x), static_cast<double>(y))
+#define hypotl(x, y) hypot(static_cast<double>(x), static_cast<double>(y))
+#define copysignl(x, y) copysign(static_cast<double>(x), static_cast<double>(y))
+#endif
+
 #ifdef REX_DEVICE_HOST
 #pragma GCC visibility pop
 #endif

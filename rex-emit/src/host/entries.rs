@@ -184,7 +184,7 @@ impl Host<'_> {
                 template.parameters,
                 kernel.parameters.len()
             );
-            texts.push((place, text));
+            texts.push((line_start(self.program.source(), place), text));
         }
         for (idx, (place, text)) in texts.into_iter().enumerate() {
             let order = u32::try_from(idx).unwrap_or(u32::MAX);
@@ -254,18 +254,19 @@ impl Host<'_> {
                     .map(|item| item.range.start())
                     .min()
                     .unwrap_or_default();
-                let before = &source[..usize::from(first)];
-                let indent = before.len() - before.trim_end_matches([' ', '\t']).len();
-                let is_first =
-                    before.len() == indent || before[..before.len() - indent].ends_with('\n');
-                let indent = if is_first {
-                    TextSize::try_from(indent).unwrap_or_default()
-                } else {
-                    TextSize::default()
-                };
-                (first - indent, "", "\n\n")
+                (line_start(source, first), "", "\n\n")
             }
         }
+    }
+}
+
+/// The start of the line, where only blanks stand before a place.
+fn line_start(source: &str, at: TextSize) -> TextSize {
+    let before = &source[..usize::from(at)];
+    let line = before.trim_end_matches([' ', '\t']);
+    match line.is_empty() || line.ends_with('\n') {
+        true => TextSize::of(line),
+        false => at,
     }
 }
 

@@ -181,9 +181,19 @@ const LIBRARY: &[&str] = &[
     "operator",
 ];
 
+/// Functions whose `long double` form, with the suffix `l`, the device header has.
+const LONG_DOUBLE: &[&str] = &[
+    "acos", "asin", "atan", "atan2", "cbrt", "ceil", "copysign", "cos", "cosh", "exp", "exp2",
+    "expm1", "fabs", "floor", "fmax", "fmin", "fmod", "hypot", "log", "log10", "log1p", "log2",
+    "pow", "round", "sin", "sinh", "sqrt", "tan", "tanh", "trunc",
+];
+
 /// Whether a call of this name needs no definition in the unit.
 pub fn is_known(name: &str) -> bool {
     LIBRARY.contains(&name)
+        || name
+            .strip_suffix('l')
+            .is_some_and(|name| LONG_DOUBLE.contains(&name))
         || name.starts_with("omp_")
         || name.starts_with("__builtin_")
         || name.starts_with("__sync_")

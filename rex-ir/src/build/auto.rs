@@ -3,10 +3,11 @@
 use rex_syntax::TextRange;
 use rex_syntax::cst::{Node, parse_fragment};
 use rex_syntax::kind::{Field, Kind};
+use smol_str::SmolStr;
 
 use super::Builder;
 use crate::symbol::SymbolKind;
-use crate::ty::{Meaning, Type, TypeId, TypeKind};
+use crate::ty::{Category, Meaning, RecordId, Type, TypeId, TypeKind};
 
 impl<'u> Builder<'u> {
     /// The declared type with `auto` replaced by what the initializer decides, where it does.
@@ -228,13 +229,48 @@ impl<'u> Builder<'u> {
             .filter(|_| self.is_pointer(object))
             .unwrap_or(object);
         let name = function.field(Field::Field)?.text();
-        if let Some(record) = self.types.record(object)
-            && let Some(method) = self.types.records[record].method(name)
+        if let Some(record) = self
+            .types
+            .record(object)
+            .or_else(|| self.header_class(object))
         {
-            let returns = method.returns;
-            return (!self.mentions_auto(returns)).then_some(returns);
+            let returns: Vec<TypeId> = self.types.records[record]
+                .methods
+                .iter()
+                .filter(|method| method.name == name)
+                .map(|method| method.returns)
+                .collect();
+            // Of `T *data()` and `const T *data() const`, an object that is not constant has the first.
+            let is_constant = self.types.get(self.types.object_type(object)).is_const;
+            let fits = |ty: &&TypeId| is_constant || !self.points_to_constant(**ty);
+            let found = returns.iter().find(fits).or(returns.first()).copied();
+            let is_known = |found: &TypeId| {
+                self.types.category(*found) != Category::Unknown && !self.mentions_auto(*found)
+            };
+            if let Some(found) = found.filter(is_known) {
+                return Some(found);
+            }
         }
         self.container_member_type(object, name, at)
+    }
+
+    fn points_to_constant(&self, ty: TypeId) -> bool {
+        match self.types.get(self.types.desugar(ty)).kind {
+            TypeKind::Pointer(to) | TypeKind::Reference(to) => self.types.get(to).is_const,
+            _ => false,
+        }
+    }
+
+    /// The class template of a header that the type of an object instantiates. What depends on its parameters has no known type.
+    fn header_class(&mut self, object: TypeId) -> Option<RecordId> {
+        let object = self.types.object_type(object);
+        let TypeKind::Named { spelling, .. } = &self.types.get(object).kind else {
+            return None;
+        };
+        let (template, _) = spelling.split_once('<')?;
+        let name: SmolStr = template.rsplit("::").next()?.trim().into();
+        let ty = self.header_type(&name)?;
+        self.types.record(ty)
     }
 
     /// The type of a member call of a container of the standard library.

@@ -313,7 +313,7 @@ impl Builder<'_> {
     }
 
     /// A type that a header of the translation unit declares.
-    fn header_type(&mut self, name: &str) -> Option<TypeId> {
+    pub(super) fn header_type(&mut self, name: &str) -> Option<TypeId> {
         if let Some(known) = self.header_types.get(name) {
             return *known;
         }

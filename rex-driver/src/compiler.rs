@@ -187,12 +187,14 @@ impl Compiler {
             .map_err(|failure| internal(failure.into()))?;
         let needed_headers = needed_headers(&program);
         let verified = verify(&program).map_err(|errors| internal(errors.into()))?;
-        let artifacts = rex_emit::emit(verified).map_err(|error| internal(error.into()))?;
         // What rex does not support stays on the host and the rest is lowered; a mistake stops everything.
         let mistakes = diagnostics.iter().any(|diagnostic| {
             diagnostic.severity == Severity::Error && !diagnostic.code.is_limit()
         });
-        let artifacts = (!mistakes).then_some(artifacts);
+        let artifacts = match mistakes {
+            true => None,
+            false => Some(rex_emit::emit(verified).map_err(|error| internal(error.into()))?),
+        };
         let diagnostics = diagnostics.into_sorted();
         let mut account = Account::of(&program, &diagnostics);
         if artifacts.is_none() {

@@ -394,21 +394,23 @@ impl Assembly<'_, '_> {
                     ty: ParameterType::PointerTo(element),
                 });
                 let parameter = argument;
-                self.prologue.push(if !capture.may_be_written {
-                    self.over_storage(name, ty, parameter)
-                } else if self.is_of_team(object, region) {
-                    Prologue::SharedCopy {
-                        name,
-                        ty,
-                        parameter,
-                    }
-                } else {
-                    Prologue::ThreadCopy {
-                        name,
-                        ty,
-                        parameter,
-                    }
-                });
+                // Without a clause that makes it private it is one object for the whole launch.
+                self.prologue
+                    .push(if !capture.may_be_written || capture.is_implicit {
+                        self.over_storage(name, ty, parameter)
+                    } else if self.is_of_team(object, region) {
+                        Prologue::SharedCopy {
+                            name,
+                            ty,
+                            parameter,
+                        }
+                    } else {
+                        Prologue::ThreadCopy {
+                            name,
+                            ty,
+                            parameter,
+                        }
+                    });
             }
             Transport::Storage | Transport::DeviceAddress => {
                 let element = types.innermost_element(ty);

@@ -969,6 +969,18 @@ impl<'u> Builder<'u> {
             self.report_untyped(object, ty, seen.at);
             return None;
         };
+        // Threads that update it in turn update one object, which all of them see.
+        let transport = match object {
+            CapturedObject::Variable(symbol)
+                if transport == Transport::Literal
+                    && seen.written
+                    && !seen.explicit
+                    && self.is_updated_in_turn(symbol, construct) =>
+            {
+                Transport::Copy
+            }
+            _ => transport,
+        };
         Some(Capture {
             object,
             ty,
@@ -977,6 +989,20 @@ impl<'u> Builder<'u> {
             may_be_written: seen.written,
             has_local_type: self.is_local_type(ty, construct),
             at: seen.at,
+        })
+    }
+
+    /// Whether an `atomic` or `critical` construct of a region names a variable.
+    fn is_updated_in_turn(&self, symbol: SymbolId, construct: ConstructId) -> bool {
+        let region = self.constructs[construct].range;
+        let name = &self.symbols[symbol].name;
+        self.constructs.iter().any(|(_, inner)| {
+            region.contains_range(inner.range)
+                && matches!(inner.leaves.first(), Some(Leaf::Atomic | Leaf::Critical))
+                && lex::identifiers(self.source, inner.range).any(|at| {
+                    self.text(at) == name.as_str()
+                        && self.scopes.resolve(&self.symbols, name, at) == Some(symbol)
+                })
         })
     }
 

@@ -371,6 +371,9 @@ REX_ONE_OF_MANY char REX_PASTE(rex_image_for_LLVM_ABI_, REX_LLVM_ABI) = 0;
 #endif // REX_DEVICE_HOST
 
 #ifdef REX_DEVICE_SOURCE
+#ifndef _OPENMP // headers may declare types for OpenMP only
+#define _OPENMP 201511
+#endif
 #include REX_DEVICE_SOURCE
 #else
 #include "rex_nvidia.h"

@@ -154,6 +154,9 @@ fn dump_facet(program: &Program, facet: Facet) -> String {
                     function.body.replacements.len()
                 );
             }
+            for name in &program.device_code.external_functions {
+                let _ = writeln!(out, "function {name} of another file");
+            }
             for (symbol, storage) in &program.device_code.variables {
                 let _ = writeln!(out, "variable {} {storage:?}", program.name(*symbol));
             }

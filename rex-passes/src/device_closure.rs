@@ -13,7 +13,7 @@ use rex_ir::program::{DeviceCode, DeviceFunction, Program};
 use rex_ir::region::{Call, Callee};
 use rex_ir::symbol::{SymbolId, SymbolKind};
 use rex_ir::ty::Category;
-use rex_syntax::diag::Code;
+use rex_syntax::diag::{Code, Severity};
 use rex_syntax::source::Language;
 use rex_syntax::{TextRange, lex};
 use smol_str::SmolStr;
@@ -285,6 +285,9 @@ fn follow(program: &Program, call: &Call, closure: &mut Closure, missing: &mut V
         closure.external_functions.insert(call.name.clone());
         return;
     }
+    if is_declared(program, &call.name) {
+        closure.external_functions.insert(call.name.clone());
+    }
     let is_called_in_text = program.text(call.at) == call.name;
     if is_called_in_text {
         missing.push(call.clone());
@@ -401,34 +404,42 @@ fn is_constructed(program: &Program, symbol: SymbolId, depth: u32) -> bool {
     })
 }
 
-/// A call that nothing defines. A prototype in the unit may be another file's device function; without one the name is unknown.
+/// A call that nothing here defines. What the unit declares may be another file's device function, which only a link can tell;
+/// a name without a declaration is unknown.
 fn report_missing(cx: &mut PassCx<'_>, missing: Vec<Call>) {
     for call in missing {
         let program = &*cx.program;
-        let system = headers::function_declaration(&program.unit, &call.name)
+        let is_library = headers::function_declaration(&program.unit, &call.name)
             .is_some_and(|found| found.project_file.is_none() && !found.is_usable_anywhere());
-        let declared = prototypes(&program.items).any(|(_, name)| *name == call.name) || system;
-        if !declared {
-            continue;
-        }
-        let mut diagnostic = cx.diagnostic(
-            Code::CallWithoutDefinition,
-            call.at,
-            format!(
-                "device code calls `{}`, which is not defined in this file",
-                call.name
-            ),
-        );
-        diagnostic = if system {
-            diagnostic
-                .with_note("it is a function of the host's library")
-                .with_help("move the call out of the target region")
-        } else {
-            diagnostic.with_help(format!(
-                "define `{}` in this file, or declare it in a `declare target` region if another file defines it for the device",
+        let diagnostic = if is_library {
+            cx.diagnostic(
+                Code::CallWithoutDefinition,
+                call.at,
+                format!(
+                    "device code calls `{}`, which has no device version",
+                    call.name
+                ),
+            )
+            .with_note("it is a function of the host's library")
+            .with_help("move the call out of the target region")
+        } else if is_declared(program, &call.name) {
+            cx.diagnostic(
+                Code::CallWithoutDefinition,
+                call.at,
+                format!("device code calls `{}`, which this file only declares", call.name),
+            )
+            .with_severity(Severity::Warning)
+            .with_help(format!(
+                "another file of the program must define `{}` for the device; a `declare target` region around the declaration says so and ends this warning",
                 call.name
             ))
+        } else {
+            continue;
         };
         cx.diagnostics.push(diagnostic);
     }
+}
+
+fn is_declared(program: &Program, name: &str) -> bool {
+    prototypes(&program.items).any(|(_, declared)| declared == name)
 }

@@ -421,9 +421,14 @@ impl Device<'_> {
             self.header();
             let text = self.program.text(range).replace("\r\n", "\n");
             let text = without_extern(&text);
+            let (head, rest) = text.split_at(template_heads(text));
+            // `extern template` would mean something else.
+            let storage = match external && head.is_empty() {
+                true => "extern ",
+                false => "",
+            };
             self.line(&format!(
-                "{}{}{text}",
-                if external { "extern " } else { "" },
+                "{head}{storage}{}{rest}",
                 self.marker(name, false)
             ));
             let has_team_form = self.program.device_code.functions.iter().any(|device| {
@@ -437,10 +442,7 @@ impl Device<'_> {
                     without_extern(&text)
                 ));
             }
-        } else if self.program.instances.names.contains(name)
-            // A template has no name here.
-            || (name.is_empty() && !self.program.instances.is_empty())
-        {
+        } else if self.program.instances.names.contains(name) {
             self.header();
             let text = self.program.text(range).replace("\r\n", "\n");
             self.line(&text);
@@ -818,4 +820,26 @@ fn without_word(text: &str, word: &str) -> String {
                 .to_string()
         }
     }
+}
+
+/// How many bytes `template <..>` and the blanks behind it take at the start of a declaration.
+fn template_heads(text: &str) -> usize {
+    let mut end = 0;
+    while let Some(list) = text[end..].strip_prefix("template")
+        && list.trim_start().starts_with('<')
+    {
+        let mut depth = 0usize;
+        let close = list.char_indices().find(|(_, c)| {
+            match c {
+                '<' | '(' => depth += 1,
+                '>' | ')' => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            *c == '>' && depth == 0
+        });
+        let Some((close, _)) = close else { break };
+        let behind = &list[close + 1..];
+        end = text.len() - behind.trim_start().len();
+    }
+    end
 }

@@ -6,6 +6,7 @@
 use indexmap::IndexSet;
 use rex_syntax::cst::Node;
 use rex_syntax::kind::{Field, Kind};
+use rex_syntax::macros::MacroTable;
 use rex_syntax::{TextRange, lex};
 use rustc_hash::FxHashSet;
 use smol_str::SmolStr;
@@ -38,6 +39,13 @@ impl<'u> Builder<'u> {
         instances.explicit = self.explicit_instantiations(&carriers);
         self.add_used_names(&mut instances);
         self.instances = instances;
+    }
+
+    fn words(&self) -> Words<'_> {
+        Words {
+            source: self.source,
+            macros: &self.unit.macros,
+        }
     }
 
     fn holds_template_region(&self, id: FunctionId) -> bool {
@@ -94,19 +102,26 @@ impl<'u> Builder<'u> {
     fn is_virtual(&self, id: FunctionId) -> bool {
         let function = &self.functions[id];
         let head = TextRange::new(function.specifiers.start(), function.body.start());
-        words(self.source, head).any(|at| matches!(self.text(at), "virtual" | "override"))
+        self.words()
+            .of(head)
+            .any(|(_, word)| matches!(word.as_str(), "virtual" | "override"))
     }
 
     /// Whether the text of a function, behind its parameters, has one of the names.
     fn mentions(&self, id: FunctionId, names: &FxHashSet<SmolStr>) -> bool {
         let function = &self.functions[id];
         let behind = TextRange::new(function.declarator_end, function.range.end());
-        words(self.source, behind).any(|at| names.contains(self.text(at)))
+        self.words()
+            .of(behind)
+            .any(|(_, word)| names.contains(&word))
     }
 
     fn initializers_with(&self, carriers: &FxHashSet<SmolStr>) -> Vec<SymbolId> {
-        let leads =
-            |range: TextRange| words(self.source, range).any(|at| carriers.contains(self.text(at)));
+        let leads = |range: TextRange| {
+            self.words()
+                .of(range)
+                .any(|(_, word)| carriers.contains(&word))
+        };
         let mut found: Vec<SymbolId> = self
             .symbols
             .iter()
@@ -132,8 +147,8 @@ impl<'u> Builder<'u> {
             .descendants()
             .filter(|node| node.kind() == Kind::TemplateInstantiation)
             .filter(|node| {
-                words(self.source, node.range()).any(|at| {
-                    carriers.contains(self.text(at)) || class_names.contains(self.text(at))
+                self.words().of(node.range()).any(|(_, word)| {
+                    carriers.contains(&word) || class_names.contains(word.as_str())
                 })
             })
             .map(|node| node.range())
@@ -153,7 +168,7 @@ impl<'u> Builder<'u> {
             }
         }
         let mut slicer = Slicer {
-            source: self.source,
+            words: self.words(),
             carriers,
             regions: &region_ranges,
             keeps_regions: is_template,
@@ -211,9 +226,9 @@ impl<'u> Builder<'u> {
     fn add_used_names(&self, instances: &mut Instances) {
         let mut names: IndexSet<SmolStr> = IndexSet::new();
         let mut add = |range: TextRange, removed: &[TextRange]| {
-            for at in words(self.source, range) {
+            for (at, word) in self.words().of(range) {
                 if !removed.iter().any(|range| range.contains_range(at)) {
-                    names.insert(self.text(at).into());
+                    names.insert(word);
                 }
             }
         };
@@ -245,7 +260,7 @@ impl<'u> Builder<'u> {
 
 /// Removes the statements of a body that do not matter.
 struct Slicer<'a> {
-    source: &'a str,
+    words: Words<'a>,
     carriers: &'a FxHashSet<SmolStr>,
     /// Target regions of the function.
     regions: &'a [TextRange],
@@ -258,12 +273,6 @@ struct Slicer<'a> {
 }
 
 impl Slicer<'_> {
-    fn text(&self, range: TextRange) -> &str {
-        self.source
-            .get(usize::from(range.start())..usize::from(range.end()))
-            .unwrap_or("")
-    }
-
     /// Goes through the statements of a block.
     fn compound(&mut self, block: Node<'_>) {
         let mut end = block.range().start();
@@ -295,9 +304,9 @@ impl Slicer<'_> {
 
     fn matters(&self, statement: Node<'_>) -> bool {
         let has_carrier = || {
-            words(self.source, statement.range()).any(|at| {
+            self.words.of(statement.range()).any(|(at, word)| {
                 let in_region = self.regions.iter().any(|region| region.contains_range(at));
-                !in_region && self.carriers.contains(self.text(at))
+                !in_region && self.carriers.contains(&word)
             })
         };
         match statement.kind() {
@@ -356,30 +365,42 @@ impl Slicer<'_> {
     }
 
     fn need_names_of(&mut self, range: TextRange) {
-        let names: Vec<SmolStr> = words(self.source, range)
-            .map(|at| SmolStr::from(self.text(at)))
-            .collect();
-        self.needed.extend(names);
+        self.needed
+            .extend(self.words.of(range).map(|(_, word)| word));
     }
 
     fn need_kept_names(&mut self, body: TextRange) {
         let mut names: Vec<SmolStr> = Vec::new();
-        for at in words(self.source, body) {
+        for (at, word) in self.words.of(body) {
             let is_hidden = |range: &TextRange| range.contains_range(at);
             let in_region = self.regions.iter().any(is_hidden);
             if !in_region && !self.removed.iter().any(is_hidden) {
-                names.push(self.text(at).into());
+                names.push(word);
             }
         }
         self.needed.extend(names);
     }
 }
 
-/// Identifiers of a piece of text, members of objects included.
-fn words(source: &str, range: TextRange) -> impl Iterator<Item = TextRange> {
-    lex::significant_tokens(source, range)
-        .filter(|token| token.kind == lex::TokenKind::Identifier)
-        .map(|token| token.range)
+/// Identifiers of a piece of text, members of objects included, and what macros among them expand to.
+#[derive(Clone, Copy)]
+struct Words<'a> {
+    source: &'a str,
+    macros: &'a MacroTable,
+}
+
+impl<'a> Words<'a> {
+    fn of(self, range: TextRange) -> impl Iterator<Item = (TextRange, SmolStr)> + use<'a> {
+        lex::significant_tokens(self.source, range)
+            .filter(|token| token.kind == lex::TokenKind::Identifier)
+            .flat_map(move |token| {
+                let word = token.text(self.source);
+                let hidden = self.macros.names_used_by(word, token.range.start());
+                std::iter::once(SmolStr::from(word))
+                    .chain(hidden)
+                    .map(move |name| (token.range, name))
+            })
+    }
 }
 
 /// Names that a declaration statement declares.

@@ -6,7 +6,7 @@ use rex_syntax::kind::{Field, Kind};
 use rustc_hash::FxHashMap;
 
 use super::Builder;
-use super::scopes::last_component;
+use super::scopes::{function_declarator, function_name, last_component};
 use super::types::declared_name;
 use crate::item::{FunctionId, Item, ItemKind};
 use crate::symbol::{SymbolId, SymbolKind};
@@ -88,18 +88,14 @@ impl<'u> Builder<'u> {
         if let Some(function) = functions.get(&node.range()) {
             return ItemKind::Function(*function);
         }
-        let declares_function = node.children().any(|child| {
-            child.kind() == Kind::Declaration
-                && child.fields(Field::Declarator).iter().any(|declarator| {
-                    declarator
-                        .descendants()
-                        .any(|inner| inner.kind() == Kind::FunctionDeclarator)
-                })
-        });
-        if declares_function {
-            ItemKind::Prototype("".into())
-        } else {
-            ItemKind::Type
+        let declared = node
+            .children()
+            .filter(|child| child.kind() == Kind::Declaration)
+            .flat_map(|declaration| declaration.fields(Field::Declarator))
+            .find(|declarator| function_declarator(*declarator).is_some());
+        match declared.and_then(declared_name) {
+            Some(name) => ItemKind::Prototype(function_name(name.text())),
+            None => ItemKind::Type,
         }
     }
 

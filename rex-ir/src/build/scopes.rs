@@ -164,7 +164,7 @@ impl<'u> Builder<'u> {
         let Some(name) = declared_name(declarator) else {
             return;
         };
-        let unqualified: SmolStr = last_component(name.text()).into();
+        let unqualified = function_name(name.text());
         let mut class = context.class.clone();
         let mut qualifier = None;
         if class.is_none() {
@@ -817,7 +817,7 @@ fn declared_name_of_pack(declarator: Node<'_>) -> Option<Node<'_>> {
 }
 
 /// The part of a declarator that has the parameter list.
-fn function_declarator(declarator: Node<'_>) -> Option<Node<'_>> {
+pub(super) fn function_declarator(declarator: Node<'_>) -> Option<Node<'_>> {
     std::iter::once(declarator)
         .chain(declarator.descendants())
         .find(|inner| inner.kind() == Kind::FunctionDeclarator)
@@ -842,6 +842,14 @@ fn enclosing_declaration(specifier: Node<'_>) -> Node<'_> {
 /// `c` of `a::b::c`.
 pub(super) fn last_component(name: &str) -> &str {
     name.rsplit("::").next().unwrap_or(name).trim()
+}
+
+/// The plain name of a function: `size` of `Box<T>::size`, `convert` of the specialization `convert<std::string>`.
+pub(super) fn function_name(name: &str) -> SmolStr {
+    if name.contains("operator") {
+        return last_component(name).into();
+    }
+    last_component(&without_arguments(name)).into()
 }
 
 /// `Box::Inner` of `Box<T>::Inner`.

@@ -65,6 +65,12 @@ impl Diagnostic {
         }
     }
 
+    /// Another severity than the code's own.
+    pub fn with_severity(mut self, severity: Severity) -> Diagnostic {
+        self.severity = severity;
+        self
+    }
+
     /// Sets the text of the primary label.
     pub fn with_label(mut self, text: impl Into<String>) -> Diagnostic {
         self.primary.text = text.into();

@@ -71,12 +71,12 @@ fn entries_of_code(code: &str) -> String {
         let words: Vec<String> = list[start + 1..end].split(',').map(type_word).collect();
         return words.join(", ");
     }
+    let types = Regex::new(r", (0x[0-9a-f]+)( \| rex_member_of_(\d+))?, REX_").unwrap();
     let mut words = Vec::new();
     for line in code.lines().map(str::trim) {
         if line.starts_with("for (") && code.contains("rex_map(") {
             words.push("for (..)".to_string());
         } else if let Some(call) = line.split("rex_map(").nth(1) {
-            let types = Regex::new(r", (0x[0-9a-f]+)( \| rex_member_of_(\d+))?, REX_").unwrap();
             let found = types.captures(call).unwrap();
             let member = found.get(3).map_or(String::new(), |parent| {
                 format!("@{}", parent.as_str().parse::<u32>().unwrap() + 1)

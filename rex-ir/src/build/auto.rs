@@ -348,7 +348,7 @@ impl<'u> Builder<'u> {
         ty
     }
 
-    fn is_pointer(&self, ty: TypeId) -> bool {
+    pub(super) fn is_pointer(&self, ty: TypeId) -> bool {
         matches!(
             self.types.get(self.types.object_type(ty)).kind,
             TypeKind::Pointer(_)

@@ -201,7 +201,8 @@ impl<'u> Builder<'u> {
                 item.root,
                 Use {
                     at: item.at,
-                    written: true,
+                    // A section of what a pointer points to leaves the pointer alone.
+                    written: !self.holds_pointer(item.root),
                     explicit: true,
                 },
             );
@@ -909,8 +910,17 @@ impl<'u> Builder<'u> {
         })
     }
 
+    /// Whether it is a pointer, whose elements are other objects.
+    fn holds_pointer(&self, object: CapturedObject) -> bool {
+        let CapturedObject::Variable(symbol) = object else {
+            return true;
+        };
+        self.is_pointer(self.symbols[symbol].ty)
+    }
+
     /// Whether a use may change the variable: assigned, incremented, or its address passed on.
     fn is_written(&self, node: Node<'u>) -> bool {
+        let at = node.range();
         let mut current = node;
         while let Some(parent) = current.parent() {
             match parent.kind() {
@@ -923,7 +933,14 @@ impl<'u> Builder<'u> {
                         return false;
                     }
                 }
-                Kind::SubscriptExpression if parent.field(Field::Argument) == Some(current) => {}
+                Kind::SubscriptExpression if parent.field(Field::Argument) == Some(current) => {
+                    let variable = self.scopes.resolve(&self.symbols, current.text(), at);
+                    if variable
+                        .is_some_and(|found| self.holds_pointer(CapturedObject::Variable(found)))
+                    {
+                        return false;
+                    }
+                }
                 Kind::AssignmentExpression => return parent.field(Field::Left) == Some(current),
                 Kind::UpdateExpression => return true,
                 Kind::PointerExpression => {

@@ -37,15 +37,11 @@ pub struct DeviceUnit<'a> {
 }
 
 /// What nothing of the image uses is left out: the host code that instantiates kernels names functions that the image has not.
-/// Host functions of included headers may still call what no device file defines: a warning, as no kernel reaches them.
-/// Functions are looked up when they are called.
 const HOST_IMAGE_FLAGS: &[&str] = &[
     "-shared",
     "-Wl,-Bsymbolic",
     "-Wl,--gc-sections",
     "-Wl,-z,defs",
-    "-Wl,--warn-unresolved-symbols",
-    "-Wl,-z,lazy",
 ];
 const HOST_IMAGE_LIBRARIES: &[&str] = &["-lm", "-lpthread"];
 

@@ -544,9 +544,9 @@ Geometry choose_geometry(Geometry asked, uint64_t trips, Image::Kind kind) {
     uint64_t teams_max, teams_unknown_trips;
   };
   constexpr Default kGpu = {128, 8192, 432}, kGpuFew = {512, 528, 132}, kGpuEach = {256, 1 << 20, 432};
-  constexpr Default kHost = {4, 8, 1};
+  constexpr Default kHost = {4, 8, 1}, kHostEach = {4, 64, 1};
   const bool each = asked.teams == REX_TEAMS_EACH;
-  const Default chosen = kind == Image::Kind::host      ? kHost
+  const Default chosen = kind == Image::Kind::host      ? (each ? kHostEach : kHost)
                          : asked.teams == REX_TEAMS_FEW ? kGpuFew
                          : each                         ? kGpuEach
                                                         : kGpu;

@@ -633,6 +633,114 @@ template <typename Lock> REX_DEVICE int rex_omp_test_lock(Lock *lock) {
   return rex_lock_try(reinterpret_cast<unsigned *>(lock));
 }
 
+// ---- Memory of OpenMP's allocators ------------------------------------------------------------------------
+//
+// All memory comes from malloc, which every thread of the device can use. Of the traits, the alignment and what happens when
+// there is no memory are kept, in the handle itself: 0x1000, the fallback's place in bits 8 to 9, the alignment's logarithm below.
+// Numbers of the traits: OpenMP 5.2, omp_alloctrait_key_t and omp_alloctrait_value_t in <omp.h> of LLVM and GCC.
+
+/// In front of every allocation.
+struct rex_allocation {
+  void *base;
+  size_t bytes;
+};
+
+template <typename Allocator> REX_DEVICE size_t rex_allocator_alignment(Allocator allocator) {
+  unsigned long long handle = (unsigned long long)allocator;
+  return (handle >> 12) == 1 ? size_t(1) << (handle & 0xff) : 16;
+}
+
+REX_DEVICE void *rex_allocate(size_t alignment, size_t bytes, bool aborts) {
+  if (bytes == 0) return nullptr;
+  if (alignment < 16) alignment = 16;
+  size_t room = sizeof(rex_allocation) + alignment;
+  char *base = bytes + room < bytes ? nullptr : static_cast<char *>(malloc(bytes + room));
+  if (base == nullptr) {
+    if (aborts) {
+#ifdef REX_DEVICE_HOST
+      abort();
+#else
+      __trap();
+#endif
+    }
+    return nullptr;
+  }
+  char *first = base + sizeof(rex_allocation);
+  first += (alignment - reinterpret_cast<size_t>(first) % alignment) % alignment;
+  rex_allocation *head = reinterpret_cast<rex_allocation *>(first) - 1;
+  head->base = base;
+  head->bytes = bytes;
+  return first;
+}
+
+template <typename Allocator> REX_DEVICE bool rex_allocator_aborts(Allocator allocator) {
+  unsigned long long handle = (unsigned long long)allocator;
+  return (handle >> 12) == 1 && ((handle >> 8) & 1) != 0;
+}
+
+template <typename Allocator> REX_DEVICE void *rex_omp_aligned_alloc(size_t alignment, size_t bytes, Allocator allocator) {
+  size_t own = rex_allocator_alignment(allocator);
+  return rex_allocate(alignment > own ? alignment : own, bytes, rex_allocator_aborts(allocator));
+}
+REX_DEVICE void *rex_omp_aligned_alloc(size_t alignment, size_t bytes) { return rex_allocate(alignment, bytes, false); }
+template <typename... Allocator> REX_DEVICE void *rex_omp_alloc(size_t bytes, Allocator... allocator) {
+  return rex_omp_aligned_alloc(size_t(1), bytes, allocator...);
+}
+template <typename... Allocator>
+REX_DEVICE void *rex_omp_aligned_calloc(size_t alignment, size_t n, size_t bytes, Allocator... allocator) {
+  if (bytes != 0 && n > ~size_t(0) / bytes) return nullptr;
+  void *first = rex_omp_aligned_alloc(alignment, n * bytes, allocator...);
+  if (first != nullptr) memset(first, 0, n * bytes);
+  return first;
+}
+template <typename... Allocator> REX_DEVICE void *rex_omp_calloc(size_t n, size_t bytes, Allocator... allocator) {
+  return rex_omp_aligned_calloc(size_t(1), n, bytes, allocator...);
+}
+template <typename... Allocator> REX_DEVICE void rex_omp_free(void *first, Allocator...) {
+  if (first != nullptr) free((static_cast<rex_allocation *>(first) - 1)->base);
+}
+template <typename Allocator, typename... Others>
+REX_DEVICE void *rex_allocate_with(size_t bytes, Allocator allocator, Others...) {
+  return rex_omp_alloc(bytes, allocator);
+}
+REX_DEVICE void *rex_allocate_with(size_t bytes) { return rex_omp_alloc(bytes); }
+template <typename... Allocator> REX_DEVICE void *rex_omp_realloc(void *first, size_t bytes, Allocator... allocators) {
+  void *moved = rex_allocate_with(bytes, allocators...);
+  if (first == nullptr) return moved;
+  if (moved != nullptr) {
+    size_t known = (static_cast<rex_allocation *>(first) - 1)->bytes;
+    memcpy(moved, first, known < bytes ? known : bytes);
+  }
+  if (moved != nullptr || bytes == 0) rex_omp_free(first);
+  return moved;
+}
+
+template <typename Allocator, typename Traits> REX_DEVICE Allocator rex_allocator_of(size_t n_traits, const Traits *traits) {
+  unsigned long long alignment = 4, aborts = 0;
+  for (size_t i = 0; i < n_traits; i++) {
+    if (int(traits[i].key) == 2) // omp_atk_alignment
+      for (alignment = 0; (1ull << alignment) < (unsigned long long)traits[i].value; alignment++) {}
+    if (int(traits[i].key) == 5) // omp_atk_fallback, omp_atv_abort_fb
+      aborts = (unsigned long long)traits[i].value == 13;
+  }
+  return Allocator(0x1000 | aborts << 8 | alignment);
+}
+/// The allocator of `uses_allocators`, with the traits that the clause names.
+template <typename Allocator, typename Traits, size_t n> REX_DEVICE Allocator rex_allocator(const Traits (&traits)[n]) {
+  return rex_allocator_of<Allocator>(n, traits);
+}
+template <typename Allocator> REX_DEVICE Allocator rex_allocator() { return Allocator(0x1000 | 4); }
+/// An allocator that converts to the type of the handle, which <omp.h> declares.
+struct rex_new_allocator {
+  unsigned long long handle;
+  template <typename Allocator> REX_DEVICE operator Allocator() const { return Allocator(handle); }
+};
+template <typename Space, typename Traits>
+REX_DEVICE rex_new_allocator rex_omp_init_allocator(Space, int n_traits, const Traits *traits) {
+  return {rex_allocator_of<unsigned long long>(size_t(n_traits), traits)};
+}
+template <typename Allocator> REX_DEVICE void rex_omp_destroy_allocator(Allocator) {}
+
 // Below this line the names mean the functions above, whether or not <omp.h> declared them for the host.
 #define omp_get_thread_num rex_omp_get_thread_num
 #define omp_get_num_threads rex_omp_get_num_threads
@@ -661,6 +769,14 @@ template <typename Lock> REX_DEVICE int rex_omp_test_lock(Lock *lock) {
 #define omp_set_lock rex_omp_set_lock
 #define omp_unset_lock rex_omp_unset_lock
 #define omp_test_lock rex_omp_test_lock
+#define omp_alloc rex_omp_alloc
+#define omp_aligned_alloc rex_omp_aligned_alloc
+#define omp_calloc rex_omp_calloc
+#define omp_aligned_calloc rex_omp_aligned_calloc
+#define omp_realloc rex_omp_realloc
+#define omp_free rex_omp_free
+#define omp_init_allocator rex_omp_init_allocator
+#define omp_destroy_allocator rex_omp_destroy_allocator
 
 #ifndef REX_DEVICE_HOST
 /* GPUs have no numbers wider than double. */

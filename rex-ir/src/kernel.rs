@@ -95,6 +95,22 @@ pub enum ParameterType {
 /// A line of the prologue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Prologue {
+    /// An allocator of the region's own.
+    Allocator {
+        /// The variable.
+        name: SmolStr,
+        /// Its type.
+        ty: TypeId,
+        /// The array with its traits.
+        traits: Option<SmolStr>,
+    },
+    /// An object with an alignment of its own.
+    Aligned {
+        /// The alignment.
+        value: TextRange,
+        /// Its declaration.
+        line: Box<Prologue>,
+    },
     /// A declaration copied from the enclosing function.
     Declaration(TextRange),
     /// The definition of a struct that the user gave no tag.
@@ -223,6 +239,23 @@ pub enum Prologue {
         /// The parameter.
         parameter: SmolStr,
     },
+}
+
+impl Prologue {
+    /// The name of the object that it makes for a team or a thread.
+    pub fn object(&self) -> Option<&SmolStr> {
+        match self {
+            Prologue::Literal { name, .. }
+            | Prologue::SharedLiteral { name, .. }
+            | Prologue::Private { name, .. }
+            | Prologue::SharedPrivate { name, .. }
+            | Prologue::SharedCopy { name, .. }
+            | Prologue::SharedCopyOfOuter { name, .. }
+            | Prologue::CopyOfOuter { name, .. }
+            | Prologue::ThreadCopy { name, .. } => Some(name),
+            _ => None,
+        }
+    }
 }
 
 /// A range of the user's text with replacements.
@@ -530,6 +563,8 @@ pub struct LoopPlan {
 pub enum Chunk {
     /// As many as the program says.
     Given(Expr),
+    /// The same, for each thread of the grid on its own.
+    OfThreads(Expr),
     /// All of a thread's.
     Even,
 }

@@ -63,6 +63,8 @@ pub struct Program {
     pub external_device_functions: Vec<SmolStr>,
     /// Text that device code has in place of what only C takes, or inserts where C needs no word, in source order.
     pub conversions: Vec<(TextRange, SmolStr)>,
+    /// Declarations that `allocate` directives give an alignment: where they begin, and the value.
+    pub alignments: Vec<(TextRange, TextRange)>,
     /// Host code that instantiates kernels of templates.
     pub instances: Instances,
 

@@ -36,6 +36,8 @@ pub struct Construct {
     pub nest: Option<LoopNestId>,
     /// Explicit and predetermined data-sharing attributes.
     pub sharing: Vec<DataSharing>,
+    /// Alignments that its `allocate` clauses give private variables.
+    pub alignments: Vec<Alignment>,
     /// The construct around it in the same region.
     pub parent: Option<ConstructId>,
     /// Constructs directly inside it, in source order.
@@ -52,6 +54,28 @@ impl Construct {
     pub fn forks(&self) -> bool {
         self.has(Leaf::Parallel)
     }
+}
+
+/// The alignment of a construct's private variable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Alignment {
+    /// The variable.
+    pub symbol: SymbolId,
+    /// The value.
+    pub value: TextRange,
+}
+
+/// An allocator that a region has by `uses_allocators`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UsedAllocator {
+    /// The variable.
+    pub allocator: SymbolId,
+    /// The array with its traits, and where the clause names it.
+    pub traits: Option<(SymbolId, TextRange)>,
+    /// The memory space.
+    pub memory_space: Option<TextRange>,
+    /// Where the clause names the allocator.
+    pub at: TextRange,
 }
 
 /// A data-sharing attribute of one variable on one construct.
@@ -125,6 +149,8 @@ pub struct Region {
     pub maps: Vec<MapItem>,
     /// Implicit behaviour per category of variable.
     pub defaultmaps: Vec<(DefaultmapCategory, DefaultmapBehavior)>,
+    /// Allocators with traits of the region's own.
+    pub allocators: Vec<UsedAllocator>,
     /// Variables the kernel needs, ordered by first appearance in clauses, then in the body.
     pub captures: Vec<Capture>,
     /// Declarations of the enclosing functions that the body needs (types, constants), in source order.

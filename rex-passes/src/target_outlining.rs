@@ -24,7 +24,9 @@ use rex_ir::kernel::{
 use rex_ir::launch::Launch;
 use rex_ir::namer;
 use rex_ir::program::Program;
-use rex_ir::region::{Capture, CapturedObject, Region, RegionId, SharingAttribute, Transport};
+use rex_ir::region::{
+    Capture, CapturedObject, Region, RegionId, SharingAttribute, Transport, UsedAllocator,
+};
 use rex_ir::ty::{Category, Extent, TypeId, TypeKind};
 use rex_syntax::diag::{Code, Diagnostic};
 use rex_syntax::omp::directive::Leaf;
@@ -103,7 +105,8 @@ fn shape_of(program: &Program, forks: &Forks, id: RegionId) -> Shape {
     let waits = !construct.has(Leaf::Teams)
         && (planner.is_ordered(construct)
             || !planner.linears(construct).is_empty()
-            || planner.has_chunks_to_show(construct));
+            || planner.has_chunks_to_show(construct)
+            || planner.has_distance(construct));
     match construct.nest {
         Some(_) if waits && construct.has(Leaf::Parallel) => Shape::Parallel,
         Some(_) if waits => Shape::Serial,
@@ -162,6 +165,7 @@ fn outline(
     } = assembly;
     prologue.extend(untagged_types(program, region));
     prologue.sort_by_key(prologue_rank);
+    let prologue = sharing::aligned(program, construct, prologue);
     if !planner.errors.is_empty() {
         return Err(planner.errors);
     }
@@ -333,6 +337,13 @@ impl Assembly<'_, '_> {
         let object = capture.object;
         match capture.transport {
             Transport::Private if self.iterates(object) => {}
+            Transport::Private if self.allocator(object, region).is_some() => {
+                let traits = self
+                    .allocator(object, region)
+                    .and_then(|used| used.traits)
+                    .map(|(traits, _)| self.program.name(traits).clone());
+                self.prologue.push(Prologue::Allocator { name, ty, traits });
+            }
             Transport::Private => {
                 if !types.is_variably_modified(ty) {
                     self.prologue.push(match self.is_of_team(object, region) {
@@ -533,6 +544,12 @@ impl Assembly<'_, '_> {
         })
     }
 
+    /// What `uses_allocators` says about a variable.
+    fn allocator(&self, object: CapturedObject, region: RegionId) -> Option<&UsedAllocator> {
+        let mut used = self.program.regions[region].allocators.iter();
+        used.find(|used| object == CapturedObject::Variable(used.allocator))
+    }
+
     /// Whether a team has one copy of a variable that the region has copies of: `parallel` shares what only `target` or `teams` makes private.
     fn is_of_team(&self, object: CapturedObject, region: RegionId) -> bool {
         let construct = &self.program.constructs[self.program.regions[region].construct];
@@ -566,8 +583,8 @@ impl Assembly<'_, '_> {
         self.program.constructs[region.construct]
             .nest
             .is_some_and(|nest| {
-                self.program.nests[nest]
-                    .loops
+                let depth = loops::rectangle_depth(self.program, nest);
+                self.program.nests[nest].loops[..depth]
                     .iter()
                     .any(|canonical| canonical.variable == *self.program.name(symbol))
             })

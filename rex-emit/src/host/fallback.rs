@@ -5,6 +5,7 @@
 
 use rex_ir::region::{CapturedObject, ConstructId, RegionId, Transport};
 use rex_ir::ty::TypeKind;
+use rex_syntax::TextRange;
 use rex_syntax::edit::EditSet;
 use rex_syntax::layout::indent_at;
 use rex_syntax::omp::directive::Leaf;
@@ -39,6 +40,7 @@ impl Host<'_> {
                 }
             }
         }
+        self.drop_allocations(statement, &mut edits);
         edits.extend(self.rename_edits(statement));
         for (range, symbol) in &region.qualified_uses {
             let is_copied = region.captures.iter().any(|capture| {
@@ -79,7 +81,37 @@ impl Host<'_> {
                 TypeKind::Reference(to) => to,
                 _ => capture.ty,
             };
+            let used = region
+                .allocators
+                .iter()
+                .find(|used| used.allocator == symbol);
+            let alignment = construct
+                .alignments
+                .iter()
+                .find(|known| known.symbol == symbol)
+                .map_or(String::new(), |known| {
+                    let value = self.program.text(known.value).trim();
+                    format!("__attribute__((aligned({value}))) ")
+                });
             match capture.transport {
+                Transport::Private if used.is_some() => {
+                    let (traits, space) =
+                        used.map_or((None, None), |used| (used.traits, used.memory_space));
+                    let space = space.map_or("omp_default_mem_space", |space| {
+                        self.program.text(space).trim()
+                    });
+                    let traits = match traits {
+                        Some((traits, _)) => {
+                            let traits = self.program.name(traits);
+                            format!("sizeof({traits}) / sizeof(*{traits}), {traits}")
+                        }
+                        None => "0, 0".to_string(),
+                    };
+                    inner.push(format!(
+                        "{} = omp_init_allocator({space}, {traits});",
+                        types.declare(ty, name)
+                    ));
+                }
                 Transport::Private
                     if construct.nest.is_none_or(|nest| {
                         !self.program.nests[nest].loops.iter().any(|canonical| {
@@ -87,7 +119,7 @@ impl Host<'_> {
                         })
                     }) =>
                 {
-                    inner.push(format!("{};", types.declare(ty, name)))
+                    inner.push(format!("{alignment}{};", types.declare(ty, name)))
                 }
                 Transport::Literal | Transport::Copy | Transport::Pointee
                     if capture.may_be_written && !types.get(ty).is_const =>
@@ -100,13 +132,13 @@ impl Host<'_> {
                             "{} = &{outside};",
                             types.declare(ty, &format!("(*{copy})"))
                         ));
-                        inner.push(format!("{};", types.declare(ty, name)));
+                        inner.push(format!("{alignment}{};", types.declare(ty, name)));
                         inner.push(format!(
                             "__builtin_memcpy({name}, *{copy}, sizeof({name}));"
                         ));
                     } else {
                         outer.push(format!("{} = {outside};", types.declare(ty, &copy)));
-                        inner.push(format!("{} = {copy};", types.declare(ty, name)));
+                        inner.push(format!("{alignment}{} = {copy};", types.declare(ty, name)));
                     }
                 }
                 _ => {}
@@ -124,6 +156,24 @@ impl Host<'_> {
         ));
         lines.push("}".to_string());
         lines.join(&format!("\n{indent}"))
+    }
+
+    /// `allocate` directives say where variables are, which not every host compiler can do, and how they are aligned, which all can.
+    fn drop_allocations(&self, statement: TextRange, edits: &mut EditSet) {
+        let unit = &self.program.unit;
+        let inside = unit.directives.iter().filter(|directive| {
+            directive.first() == Some(Leaf::Allocate) && statement.contains_range(directive.range)
+        });
+        for directive in inside {
+            edits.delete(directive.range - statement.start());
+        }
+        for (at, value) in &self.program.alignments {
+            if statement.contains_range(*at) {
+                let value = self.program.text(*value).trim();
+                let text = format!("__attribute__((aligned({value}))) ");
+                edits.insert(at.start() - statement.start(), 0, text);
+            }
+        }
     }
 
     /// Whether a construct inside a region makes no sense without the region's own construct.

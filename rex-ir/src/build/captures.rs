@@ -47,7 +47,7 @@ struct Use {
 
 /// A construct that was read.
 enum Built {
-    Region(Region),
+    Region(Box<Region>),
     Data(DataConstruct),
 }
 
@@ -101,7 +101,7 @@ impl<'u> Builder<'u> {
                 .any(|found| found.severity == Severity::Error && found.code.is_limit());
             match built {
                 Some(Built::Region(region)) if !is_limited => {
-                    self.regions.alloc(region);
+                    self.regions.alloc(*region);
                 }
                 Some(Built::Data(data)) if !is_limited => {
                     self.data_constructs.alloc(data);
@@ -252,11 +252,12 @@ impl<'u> Builder<'u> {
             .collect();
         uses.member_uses.sort_by_key(|range| range.start());
         uses.this_uses.sort_by_key(|range| range.start());
-        Some(Built::Region(Region {
+        Some(Built::Region(Box::new(Region {
             construct,
             function,
             maps,
             defaultmaps: rules.defaultmaps,
+            allocators: self.allocators_of(construct),
             captures,
             local_declarations,
             qualified_uses: uses.qualified_uses,
@@ -264,7 +265,7 @@ impl<'u> Builder<'u> {
             this_uses: uses.this_uses,
             calls: uses.calls,
             device_globals: uses.globals.into_iter().collect(),
-        }))
+        })))
     }
 
     /// The kernel declares every captured variable again: it needs the local types, constants and extents in their types.

@@ -222,6 +222,7 @@ impl<'u> Builder<'u> {
             _ => None,
         };
         let parent = self.innermost_construct(range);
+        let alignments = self.alignments_of(directives);
         let id = self.constructs.alloc(Construct {
             directives: directives.to_vec(),
             leaves,
@@ -229,6 +230,7 @@ impl<'u> Builder<'u> {
             statement: statement.map(|statement| statement.range()),
             nest,
             sharing,
+            alignments,
             parent,
             children: Vec::new(),
         });
@@ -263,6 +265,9 @@ impl<'u> Builder<'u> {
     }
 
     fn read_sharing(&mut self, clause: &Clause, sharing: &mut Vec<DataSharing>) {
+        if clause.name == ClauseName::UsesAllocators {
+            self.share_allocators(clause, sharing);
+        }
         let attribute = match clause.name {
             ClauseName::Private => SharingAttribute::Private,
             ClauseName::Firstprivate => SharingAttribute::Firstprivate,

@@ -13,11 +13,17 @@ use crate::ty::{TypeId, TypeKind};
 impl<'u> Builder<'u> {
     /// What device code has to write instead, in source order.
     pub(super) fn read_conversions(&mut self) {
-        if self.unit.language != Language::C
-            || (self.regions.is_empty() && self.device_functions.is_empty())
-        {
+        if self.regions.is_empty() && self.device_functions.is_empty() {
             return;
         }
+        if self.unit.language == Language::C {
+            self.read_conversions_of_c();
+        }
+        self.read_aligned_declarations();
+        self.conversions.sort_by_key(|(at, _)| at.start());
+    }
+
+    fn read_conversions_of_c(&mut self) {
         let unit = self.unit;
         for node in unit.tree.nodes() {
             let (target, value) = match node.kind() {
@@ -50,7 +56,6 @@ impl<'u> Builder<'u> {
                 self.convert(value, target);
             }
         }
-        self.conversions.sort_by_key(|(at, _)| at.start());
     }
 
     fn declared_type(&mut self, node: Node<'u>) -> Option<TypeId> {

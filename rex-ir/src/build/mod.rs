@@ -3,6 +3,7 @@
 //! The builder is the only part of the compiler that reads the syntax tree. It reports what it cannot understand at the exact place and leaves that
 //! construct out; everything else of the unit is still built.
 
+mod allocators;
 mod auto;
 mod captures;
 mod clauses;
@@ -70,6 +71,7 @@ pub fn build(sources: SourceMap, unit: Unit) -> (Program, Diagnostics) {
         device_functions: built.device_functions,
         external_device_functions: built.external_device_functions,
         conversions: built.conversions,
+        alignments: built.alignments,
         instances: built.instances,
         kernels: Arena::new(),
         launches: Arena::new(),
@@ -102,6 +104,7 @@ struct Builder<'u> {
     device_functions: Vec<FunctionId>,
     external_device_functions: Vec<SmolStr>,
     conversions: Vec<(TextRange, SmolStr)>,
+    alignments: Vec<(TextRange, TextRange)>,
     instances: Instances,
     diagnostics: Diagnostics,
     /// Types of headers by name, `None` while being read or when there is none.
@@ -142,6 +145,7 @@ struct Built {
     device_functions: Vec<FunctionId>,
     external_device_functions: Vec<SmolStr>,
     conversions: Vec<(TextRange, SmolStr)>,
+    alignments: Vec<(TextRange, TextRange)>,
     instances: Instances,
     diagnostics: Diagnostics,
 }
@@ -169,6 +173,7 @@ impl<'u> Builder<'u> {
             device_functions: Vec::new(),
             external_device_functions: Vec::new(),
             conversions: Vec::new(),
+            alignments: Vec::new(),
             instances: Instances::default(),
             diagnostics: Diagnostics::new(),
             header_types: FxHashMap::default(),
@@ -215,6 +220,7 @@ impl<'u> Builder<'u> {
             device_functions: self.device_functions,
             external_device_functions: self.external_device_functions,
             conversions: self.conversions,
+            alignments: self.alignments,
             instances: self.instances,
             diagnostics: self.diagnostics,
         }

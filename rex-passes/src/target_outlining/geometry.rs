@@ -26,6 +26,19 @@ pub(super) fn launch(program: &Program, region: RegionId, shape: Shape) -> Launc
         None if construct.has(Leaf::Teams) => open_teams(construct, shape),
         None => Some(Expr::Int(1)),
     };
+    let distributed = clause(program, construct, ClauseName::DistSchedule)
+        .and_then(Clause::expression)
+        .filter(|chunk| !program.text(*chunk).contains(['(', '=']));
+    let mut trips = trips(program, construct, shape);
+    let mut teams = teams;
+    if let (None | Some(Expr::Name(_)), Some(chunk), Some(all)) = (&teams, distributed, &trips) {
+        // A team for each chunk.
+        trips = Some(Expr::Call(
+            "rex_trips",
+            vec![all.clone(), Expr::Source(chunk)],
+        ));
+        teams = Some(Expr::Name("REX_TEAMS_EACH".into()));
+    }
     let limit = expression(ClauseName::ThreadLimit);
     let asked = expression(ClauseName::NumThreads).or_else(|| match shape {
         Shape::Team => largest(program, inner_num_threads(program, region)),
@@ -63,7 +76,7 @@ pub(super) fn launch(program: &Program, region: RegionId, shape: Shape) -> Launc
         condition: if_clause(program, construct, "target"),
         teams,
         threads,
-        trips: trips(program, construct, shape),
+        trips,
     }
 }
 

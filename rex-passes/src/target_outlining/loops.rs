@@ -3,11 +3,13 @@
 use rex_ir::expr::Expr;
 use rex_ir::kernel::{
     Chunk, Crew, FinalValue, IterationSpace, LastprivateTarget, LoopPlan, ParallelPlan, Plan,
+    Prologue,
 };
 use rex_ir::namer;
 use rex_ir::program::Program;
 use rex_ir::region::{
-    CapturedObject, Construct, ConstructId, RegionId, SharingAttribute, Transport,
+    CapturedObject, Construct, ConstructId, LoopNestId, LoopStep, RegionId, SharingAttribute,
+    Transport,
 };
 use rex_syntax::TextRange;
 use rex_syntax::omp::clause::ClauseName;
@@ -18,30 +20,35 @@ use super::{geometry, queries, team};
 
 impl Planner<'_> {
     /// How many loops of a nest form a rectangle, and the text of one iteration of it.
-    fn rectangle(&self, nest: rex_ir::region::LoopNestId) -> (usize, TextRange) {
+    fn rectangle(&self, nest: LoopNestId) -> (usize, TextRange) {
+        let depth = rectangle_depth(self.program, nest);
         let nest = &self.program.nests[nest];
-        let depends = |idx: usize| {
-            let canonical = &nest.loops[idx];
-            let step = match canonical.step {
-                rex_ir::region::LoopStep::Add(range)
-                | rex_ir::region::LoopStep::Subtract(range) => Some(range),
-                rex_ir::region::LoopStep::Increment | rex_ir::region::LoopStep::Decrement => None,
-            };
-            [Some(canonical.lower), Some(canonical.bound), step]
-                .into_iter()
-                .flatten()
-                .any(|range| {
-                    rex_syntax::lex::identifiers(self.program.source(), range).any(|name| {
-                        nest.loops[..idx]
-                            .iter()
-                            .any(|outer| outer.variable == self.program.text(name))
-                    })
-                })
+        let iteration = nest.loops.get(depth).map(|canonical| canonical.range);
+        (depth, iteration.unwrap_or(nest.body))
+    }
+
+    /// Copies of the variables of loops that are not part of the rectangle.
+    fn inner_variables(
+        &self,
+        construct: &Construct,
+        nest: LoopNestId,
+        depth: usize,
+    ) -> Vec<Prologue> {
+        let nest = &self.program.nests[nest];
+        let is_listed = |variable: &str| {
+            construct
+                .sharing
+                .iter()
+                .any(|sharing| self.program.name(sharing.symbol) == variable)
         };
-        match (1..nest.loops.len()).find(|idx| depends(*idx)) {
-            Some(depth) => (depth, nest.loops[depth].range),
-            None => (nest.loops.len(), nest.body),
-        }
+        nest.loops[depth..]
+            .iter()
+            .filter(|canonical| !canonical.declares_variable && !is_listed(&canonical.variable))
+            .map(|canonical| Prologue::Private {
+                name: canonical.variable.clone(),
+                ty: canonical.ty,
+            })
+            .collect()
     }
 
     /// The region's own loop nest over the grid.
@@ -78,15 +85,35 @@ impl Planner<'_> {
             nest,
             depth,
             space: IterationSpace::Grid,
-            privates: Vec::new(),
+            privates: self.inner_variables(construct, nest, depth),
             reductions: self.region_reductions(construct),
             lastprivates,
             final_values,
             body,
             waits: false,
             linears: Vec::new(),
-            chunk: self.chunk(construct, ClauseName::DistSchedule, false),
+            chunk: self
+                .chunk(construct, ClauseName::DistSchedule, false)
+                .or_else(|| self.chunk_of_threads(construct)),
         }))
+    }
+
+    /// The chunk of `schedule`, if a thread's iterations leave something behind for those after them.
+    fn chunk_of_threads(&self, construct: &Construct) -> Option<Chunk> {
+        let leaves_something = self.region().is_some_and(|region| {
+            region.captures.iter().any(|capture| {
+                capture.may_be_written
+                    && !capture.is_implicit
+                    && matches!(
+                        capture.transport,
+                        Transport::Private | Transport::Literal | Transport::Copy
+                    )
+            })
+        });
+        match self.chunk(construct, ClauseName::Schedule, false)? {
+            Chunk::Given(chunk) if leaves_something => Some(Chunk::OfThreads(chunk)),
+            _ => None,
+        }
     }
 
     /// `distribute` around parallel regions: teams share the iterations, each is sequential code of its team.
@@ -100,11 +127,12 @@ impl Planner<'_> {
         let around = std::mem::replace(&mut self.in_league, true);
         let body = team::sequential(self, iteration);
         self.in_league = around;
-        let privates = if is_region {
+        let mut privates = if is_region {
             Vec::new()
         } else {
             self.team_privates(construct)
         };
+        privates.extend(self.inner_variables(construct, nest, depth));
         let reductions = match is_region {
             true => self.team_reductions(construct),
             // The accumulator of the team is the variable itself.
@@ -190,10 +218,11 @@ impl Planner<'_> {
             })
             .collect();
         // The prologue of the kernel has the copies of the region's own construct.
-        let privates = match is_region {
+        let mut privates = match is_region {
             true => Vec::new(),
             false => self.privates(construct),
         };
+        privates.extend(self.inner_variables(construct, nest, depth));
         Plan::Loop(Box::new(LoopPlan {
             construct: id,
             nest,
@@ -317,6 +346,31 @@ impl Planner<'_> {
             body,
         }))
     }
+}
+
+/// How many loops of a nest form a rectangle.
+pub(super) fn rectangle_depth(program: &Program, nest: LoopNestId) -> usize {
+    let nest = &program.nests[nest];
+    let depends = |idx: usize| {
+        let canonical = &nest.loops[idx];
+        let step = match canonical.step {
+            LoopStep::Add(range) | LoopStep::Subtract(range) => Some(range),
+            LoopStep::Increment | LoopStep::Decrement => None,
+        };
+        [Some(canonical.lower), Some(canonical.bound), step]
+            .into_iter()
+            .flatten()
+            .any(|range| {
+                rex_syntax::lex::identifiers(program.source(), range).any(|name| {
+                    nest.loops[..idx]
+                        .iter()
+                        .any(|outer| outer.variable == program.text(name))
+                })
+            })
+    };
+    (1..nest.loops.len())
+        .find(|idx| depends(*idx))
+        .unwrap_or(nest.loops.len())
 }
 
 /// Which threads of the block execute a parallel region, and how many if not all.

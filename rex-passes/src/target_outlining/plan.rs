@@ -266,6 +266,12 @@ impl<'p> Planner<'p> {
         }
     }
 
+    /// Whether iterations of a `simd` loop may need those that are `safelen` or more before them.
+    pub(super) fn has_distance(&self, construct: &Construct) -> bool {
+        construct.leaves.as_slice() == [Leaf::Target, Leaf::Simd]
+            && self.has_clause(construct, ClauseName::Safelen)
+    }
+
     /// The thread that `masked` chooses.
     pub(super) fn filter(&self, construct: &Construct) -> Option<Expr> {
         construct

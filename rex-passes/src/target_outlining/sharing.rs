@@ -7,7 +7,7 @@ use rex_ir::kernel::{
 };
 use rex_ir::map::{PathStep, StepKind};
 use rex_ir::namer;
-use rex_ir::program::ReductionInitializer;
+use rex_ir::program::{Program, ReductionInitializer};
 use rex_ir::region::{Construct, DataSharing, ReductionOperation, SharingAttribute};
 use rex_ir::ty::{Category, Extent, TypeId, TypeKind};
 use rex_syntax::diag::{Code, Diagnostic};
@@ -15,7 +15,43 @@ use rex_syntax::{TextRange, lex};
 use smol_str::SmolStr;
 
 use super::plan::{Context, Planner};
-use super::team;
+use super::{loops, team};
+
+/// The same object, one for the team.
+fn of_team(line: Prologue) -> Prologue {
+    match line {
+        Prologue::Private { name, ty } => Prologue::SharedPrivate { name, ty },
+        Prologue::CopyOfOuter { name, ty } => Prologue::SharedCopyOfOuter { name, ty },
+        Prologue::Aligned { value, line } => Prologue::Aligned {
+            value,
+            line: Box::new(of_team(*line)),
+        },
+        other => other,
+    }
+}
+
+/// Objects with the alignments that the `allocate` clauses of their construct ask for.
+pub(super) fn aligned(
+    program: &Program,
+    construct: &Construct,
+    lines: Vec<Prologue>,
+) -> Vec<Prologue> {
+    let alignment = |line: &Prologue| {
+        let name = line.object()?;
+        let mut known = construct.alignments.iter();
+        known.find(|known| program.name(known.symbol) == name)
+    };
+    lines
+        .into_iter()
+        .map(|line| match alignment(&line) {
+            Some(known) => Prologue::Aligned {
+                value: known.value,
+                line: Box::new(line),
+            },
+            None => line,
+        })
+        .collect()
+}
 
 impl Planner<'_> {
     /// A statement with the private copies its construct asks for.
@@ -41,8 +77,8 @@ impl Planner<'_> {
 
     pub(super) fn iterates(&self, construct: &Construct, symbol: rex_ir::symbol::SymbolId) -> bool {
         construct.nest.is_some_and(|nest| {
-            self.program.nests[nest]
-                .loops
+            let depth = loops::rectangle_depth(self.program, nest);
+            self.program.nests[nest].loops[..depth]
                 .iter()
                 .any(|canonical| canonical.variable == *self.program.name(symbol))
         })
@@ -72,7 +108,7 @@ impl Planner<'_> {
                 | SharingAttribute::Reduction { .. } => {}
             }
         }
-        lines
+        aligned(self.program, construct, lines)
     }
 
     /// `linear` variables of a construct that its loops do not count.
@@ -105,14 +141,7 @@ impl Planner<'_> {
     /// Copies in sequential code: one for the team, in shared memory.
     pub(super) fn team_privates(&mut self, construct: &Construct) -> Vec<Prologue> {
         let privates = self.privates(construct);
-        privates
-            .into_iter()
-            .map(|line| match line {
-                Prologue::Private { name, ty } => Prologue::SharedPrivate { name, ty },
-                Prologue::CopyOfOuter { name, ty } => Prologue::SharedCopyOfOuter { name, ty },
-                other => other,
-            })
-            .collect()
+        privates.into_iter().map(of_team).collect()
     }
 
     fn lastprivates(

@@ -140,9 +140,10 @@ impl BodyPrinter<'_> {
             )];
         };
         // The threads that share a team's chunk, if they do.
-        let threads = match plan.space {
-            IterationSpace::Grid | IterationSpace::League(Crew::Block) => Some("blockDim.x"),
-            IterationSpace::League(Crew::Part) => Some("rex_threads"),
+        let threads = match (plan.space, chunk) {
+            (_, Chunk::OfThreads(_)) => None,
+            (IterationSpace::Grid | IterationSpace::League(Crew::Block), _) => Some("blockDim.x"),
+            (IterationSpace::League(Crew::Part), _) => Some("rex_threads"),
             _ => None,
         };
         let (start, stride) = match threads {
@@ -150,7 +151,7 @@ impl BodyPrinter<'_> {
             None => (start, stride),
         };
         let chunk = match chunk {
-            Chunk::Given(chunk) => expr::print(self.program, self, chunk),
+            Chunk::Given(chunk) | Chunk::OfThreads(chunk) => expr::print(self.program, self, chunk),
             Chunk::Even => format!("({trips} + {stride} - 1) / {stride}"),
         };
         let (inner, step) = match threads {
@@ -163,7 +164,8 @@ impl BodyPrinter<'_> {
         vec![
             format!("const uint64_t rex_chunk = {chunk};"),
             format!(
-                "for (uint64_t rex_first = {start} * rex_chunk; rex_first < {trips}; rex_first += {stride} * rex_chunk)"
+                "for (uint64_t rex_first = {} * rex_chunk; rex_first < {trips}; rex_first += {stride} * rex_chunk)",
+                operand(start)
             ),
             format!(
                 "for (uint64_t {variable} = {inner}; {variable} < {trips} && {variable} < rex_first + rex_chunk; {step}) {{"

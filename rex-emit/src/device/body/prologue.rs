@@ -124,6 +124,23 @@ impl BodyPrinter<'_> {
                     extents_text.join(", ")
                 )]
             }
+            Prologue::Allocator { name, ty, traits } => {
+                let traits = traits.as_ref().map_or("", |traits| traits.as_str());
+                vec![format!(
+                    "{} = rex_allocator<{}>({traits});",
+                    self.declare_mutable(*ty, name),
+                    self.value_type(*ty)
+                )]
+            }
+            Prologue::Aligned { value, line } => {
+                let mut lines = self.prologue(line);
+                let declares = |text: &String| !text.contains('&') || text.contains("__shared__");
+                if let Some(first) = lines.iter_mut().find(|text| declares(text)) {
+                    let value = self.program.text(*value).trim();
+                    *first = format!("alignas({value}) {first}");
+                }
+                lines
+            }
             Prologue::Private { name, ty } => vec![format!("{};", self.declare_mutable(*ty, name))],
             Prologue::SizedArray {
                 name,

@@ -6,6 +6,9 @@
 //! cargo run --release -p rex-driver --example fuzz -- --seconds 600 --seed 1
 //! ```
 
+#[path = "common/random.rs"]
+mod random;
+
 use std::fs;
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,6 +16,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use clap::Parser;
+use random::Random;
 use rex_driver::{Compiler, Language, SourceInput};
 
 #[derive(Debug, Parser)]
@@ -104,23 +108,6 @@ const WORDS: &[&str] = &[
     "1",
     "x",
 ];
-
-/// A sequence of numbers that depends on nothing but its seed (splitmix64).
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut bits = self.0;
-        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        bits ^ (bits >> 31)
-    }
-
-    fn below(&mut self, bound: usize) -> usize {
-        usize::try_from(self.next() % bound.max(1) as u64).unwrap_or_default()
-    }
-}
 
 fn main() -> std::io::Result<()> {
     let options = Options::parse();

@@ -1,0 +1,253 @@
+//! Files of generated programs.
+
+use std::fmt::Write;
+use std::ops::Range;
+
+use crate::code::{Code, Reader};
+use crate::data::{Array, Scalar, Storage, TYPES, Type};
+use crate::random::Random;
+
+/// The language of a file.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Language {
+    C,
+    Cxx,
+}
+
+impl Language {
+    pub(crate) fn extension(self) -> &'static str {
+        match self {
+            Language::C => "c",
+            Language::Cxx => "cpp",
+        }
+    }
+}
+
+const PROLOGUE: &str = "\
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define U(x) ((unsigned long long)(long long)(x))
+";
+
+/// One program while it is written.
+pub(crate) struct Program {
+    pub(crate) random: Random,
+    pub(crate) language: Language,
+    pub(crate) id: u64,
+    pub(crate) code: Code,
+    /// Functions and variables in front of it.
+    pub(crate) file_scope: String,
+    pub(crate) arrays: Vec<Array>,
+    pub(crate) scalars: Vec<Scalar>,
+    /// Functions that device code may call, of two numbers.
+    pub(crate) functions: Vec<String>,
+    n_names: usize,
+}
+
+/// The text of a file with these programs.
+pub(crate) fn file(language: Language, seed: u64, ids: Range<u64>) -> String {
+    let mut text = PROLOGUE.to_string();
+    let mut main = String::from(
+        "int main(void) {\n  int wrong = 0;\n  unsigned long long a, b;\n  alarm(120); /* one that hangs ends */\n",
+    );
+    for id in ids {
+        let program = Program::new(language, seed, id);
+        text.push_str(&program.print());
+        // Writing to a string does not fail.
+        let _ = writeln!(
+            main,
+            "  a = offloaded{id}();\n  b = sequential{id}();\n  printf(\"{id}: %llx%s\\n\", a, a == b ? \"\" : \" WRONG\");\n  wrong += a != b;"
+        );
+    }
+    format!("{text}\n{main}  puts(wrong ? \"FAIL\" : \"PASS\");\n  return wrong != 0;\n}}\n")
+}
+
+impl Program {
+    fn new(language: Language, seed: u64, id: u64) -> Self {
+        // Every program has its own sequence, whatever file it is in.
+        let mut mix = Random(seed.rotate_left(32) ^ id);
+        let mut program = Self {
+            random: Random(mix.next()),
+            language,
+            id,
+            code: Code::default(),
+            file_scope: String::new(),
+            arrays: Vec::new(),
+            scalars: Vec::new(),
+            functions: Vec::new(),
+            n_names: 0,
+        };
+        program.helpers();
+        program.code.open("");
+        program.variables();
+        program.host_statements();
+        program.result();
+        program.code.close();
+        program
+    }
+
+    fn print(&self) -> String {
+        let id = self.id;
+        let mut text = format!("\n{}", self.file_scope);
+        for (name, reader) in [
+            ("offloaded", Reader::Offloaded),
+            ("sequential", Reader::Sequential),
+        ] {
+            let body = self.code.print(reader);
+            text.push_str(&format!(
+                "static unsigned long long {name}{id}(void) {body}"
+            ));
+        }
+        text
+    }
+
+    /// A name that no other variable of the program has.
+    pub(crate) fn fresh(&mut self, stem: &str) -> String {
+        self.n_names += 1;
+        format!("{stem}{}", self.n_names)
+    }
+
+    pub(crate) fn one_in(&mut self, n: usize) -> bool {
+        self.random.below(n) == 0
+    }
+
+    pub(crate) fn pick<T: Clone>(&mut self, from: &[T]) -> T {
+        from[self.random.below(from.len())].clone()
+    }
+
+    pub(crate) fn any_type(&mut self) -> Type {
+        self.pick(TYPES)
+    }
+
+    /// Functions that device code calls.
+    fn helpers(&mut self) {
+        for _ in 0..self.random.below(3) {
+            let stem = format!("helper{}_", self.id);
+            let name = self.fresh(&stem);
+            let (k, m) = (1 + self.random.below(9), 2 + self.random.below(9));
+            let is_template = self.language == Language::Cxx && self.one_in(3);
+            let head = match is_template {
+                true => {
+                    format!("template <class T> static unsigned long long {name}(T x, T y)")
+                }
+                false => format!(
+                    "static unsigned long long {name}(unsigned long long x, unsigned long long y)"
+                ),
+            };
+            let body = match self.random.below(3) {
+                0 => format!("return x * {k} + y;"),
+                1 => format!("return x % {m} == 0 ? y + {k} : x ^ y;"),
+                _ => format!(
+                    "unsigned long long z = y;\n  for (unsigned long long i = 0; i < x % {m}; i++)\n    z = z * {k} + i;\n  return z;"
+                ),
+            };
+            self.file_scope
+                .push_str(&format!("{head} {{\n  {body}\n}}\n"));
+            self.functions.push(name);
+        }
+    }
+
+    fn variables(&mut self) {
+        self.code.line("int n = 40;");
+        let storages = [
+            Storage::Local,
+            Storage::RunTimeLength,
+            Storage::Pointer,
+            Storage::Pointer,
+            Storage::File,
+            Storage::MemberPointer,
+            Storage::MemberArray,
+        ];
+        for _ in 0..2 + self.random.below(4) {
+            let ty = self.any_type();
+            let mut storage = self.pick(&storages);
+            let mut length = 16 + self.random.below(49);
+            if storage == Storage::RunTimeLength {
+                length = 40;
+                if self.language == Language::Cxx {
+                    storage = Storage::Pointer;
+                }
+            }
+            self.array(ty, length, storage);
+        }
+        for _ in 0..2 + self.random.below(4) {
+            let ty = self.any_type();
+            let name = self.fresh("s");
+            let value = self.random.below(97);
+            self.code.line(format!("{} {name} = {value};", ty.name));
+            self.scalars.push(Scalar { name, ty });
+        }
+    }
+
+    fn array(&mut self, ty: Type, length: usize, storage: Storage) {
+        let stem = if storage == Storage::File {
+            format!("g{}_", self.id)
+        } else {
+            "a".into()
+        };
+        let plain = self.fresh(&stem);
+        let type_name = ty.name;
+        let allocation = format!("({type_name} *)malloc({length} * sizeof({type_name}))");
+        let name = match storage {
+            Storage::MemberPointer | Storage::MemberArray => format!("{plain}.m"),
+            _ => plain.clone(),
+        };
+        match storage {
+            Storage::Local => self.code.line(format!("{type_name} {plain}[{length}];")),
+            Storage::RunTimeLength => self.code.line(format!("{type_name} {plain}[n];")),
+            Storage::Pointer => self
+                .code
+                .line(format!("{type_name} *{plain} = {allocation};")),
+            Storage::File => self
+                .file_scope
+                .push_str(&format!("static {type_name} {plain}[{length}];\n")),
+            Storage::MemberPointer | Storage::MemberArray => {
+                let tag = format!("S{}_{plain}", self.id);
+                let member = match storage {
+                    Storage::MemberArray => format!("m[{length}]"),
+                    _ => "*m".to_string(),
+                };
+                self.file_scope.push_str(&format!(
+                    "struct {tag} {{ int before; {type_name} {member}; int after; }};\n"
+                ));
+                self.code.line(format!("struct {tag} {plain};"));
+                self.code
+                    .line(format!("{plain}.before = 1; {plain}.after = 2;"));
+                if storage == Storage::MemberPointer {
+                    self.code.line(format!("{name} = {allocation};"));
+                }
+            }
+        }
+        let (k, c) = (1 + self.random.below(30), self.random.below(30));
+        let store = ty.store(&format!("{name}[i]"), &format!("U(i * {k} + {c})"));
+        self.code
+            .line(format!("for (int i = 0; i < {length}; i++) {store}"));
+        self.arrays.push(Array {
+            name,
+            ty,
+            length,
+            storage,
+        });
+    }
+
+    /// Adds up everything.
+    fn result(&mut self) {
+        self.code.line("unsigned long long result = 17;");
+        for array in self.arrays.clone() {
+            let (name, length) = (&array.name, array.length);
+            self.code.line(format!(
+                "for (int i = 0; i < {length}; i++) result = result * 31 + U({name}[i]);"
+            ));
+            if array.is_pointer() {
+                self.code.line(format!("free({name});"));
+            }
+        }
+        for scalar in self.scalars.clone() {
+            self.code
+                .line(format!("result = result * 31 + U({});", scalar.name));
+        }
+        self.code.line("return result;");
+    }
+}

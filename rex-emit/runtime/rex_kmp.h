@@ -145,6 +145,14 @@ struct __tgt_kernel_arguments {
 #define REX_INOUTSET inoutset
 #endif
 
+/* An allocate directive. gcc does not take it for all variables: there they lie where variables lie. */
+#ifdef __clang__
+#define REX_PRAGMA(...) _Pragma(#__VA_ARGS__)
+#define REX_ALLOCATE(...) REX_PRAGMA(omp __VA_ARGS__)
+#else
+#define REX_ALLOCATE(...)
+#endif
+
 /* The device of a directive without a device clause. No number of the program's means it. */
 #define REX_DEVICE_DEFAULT INT64_MIN
 /* OpenMP's own numbers, for omp.h files that lack them. */

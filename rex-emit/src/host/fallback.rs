@@ -5,7 +5,6 @@
 
 use rex_ir::region::{CapturedObject, ConstructId, RegionId, Transport};
 use rex_ir::ty::TypeKind;
-use rex_syntax::TextRange;
 use rex_syntax::edit::EditSet;
 use rex_syntax::layout::indent_at;
 use rex_syntax::omp::directive::Leaf;
@@ -40,7 +39,7 @@ impl Host<'_> {
                 }
             }
         }
-        self.drop_allocations(statement, &mut edits);
+        self.newer_words_in(statement, &mut edits);
         edits.extend(self.rename_edits(statement));
         for (range, symbol) in &region.qualified_uses {
             let is_copied = region.captures.iter().any(|capture| {
@@ -156,24 +155,6 @@ impl Host<'_> {
         ));
         lines.push("}".to_string());
         lines.join(&format!("\n{indent}"))
-    }
-
-    /// `allocate` directives say where variables are, which not every host compiler can do, and how they are aligned, which all can.
-    fn drop_allocations(&self, statement: TextRange, edits: &mut EditSet) {
-        let unit = &self.program.unit;
-        let inside = unit.directives.iter().filter(|directive| {
-            directive.first() == Some(Leaf::Allocate) && statement.contains_range(directive.range)
-        });
-        for directive in inside {
-            edits.delete(directive.range - statement.start());
-        }
-        for (at, value) in &self.program.alignments {
-            if statement.contains_range(*at) {
-                let value = self.program.text(*value).trim();
-                let text = format!("__attribute__((aligned({value}))) ");
-                edits.insert(at.start() - statement.start(), 0, text);
-            }
-        }
     }
 
     /// Whether a construct inside a region makes no sense without the region's own construct.

@@ -8,6 +8,7 @@ mod entries;
 mod fallback;
 mod launch;
 mod maps;
+mod newer;
 mod renames;
 mod task;
 
@@ -49,6 +50,8 @@ pub(crate) fn emit(program: &Program) -> Result<Vec<u8>, EditConflict> {
     host.init();
     host.constructs();
     host.apply_renames();
+    host.share_keys();
+    host.apply_newer_words();
     host.edits
         .apply(program.sources.file(program.unit.file).bytes())
 }

@@ -920,7 +920,7 @@ impl<'u> Builder<'u> {
     }
 
     /// Whether a use may change the variable: assigned, incremented, or its address passed on.
-    fn is_written(&self, node: Node<'u>) -> bool {
+    pub(super) fn is_written(&self, node: Node<'u>) -> bool {
         let at = node.range();
         let mut current = node;
         while let Some(parent) = current.parent() {

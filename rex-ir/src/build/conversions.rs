@@ -13,10 +13,8 @@ use crate::ty::{TypeId, TypeKind};
 impl<'u> Builder<'u> {
     /// What device code has to write instead, in source order.
     pub(super) fn read_conversions(&mut self) {
-        if self.regions.is_empty() && self.device_functions.is_empty() {
-            return;
-        }
-        if self.unit.language == Language::C {
+        let has_code = !self.regions.is_empty() || !self.device_functions.is_empty();
+        if has_code && self.unit.language == Language::C {
             self.read_conversions_of_c();
         }
         self.read_aligned_declarations();

@@ -21,6 +21,7 @@ mod maps;
 mod requires;
 mod scopes;
 mod spelled;
+mod tasks;
 mod types;
 
 pub use implicit::defaultmap_behavior;
@@ -197,6 +198,7 @@ impl<'u> Builder<'u> {
         self.read_declarative_directives();
         self.read_constructs();
         self.read_regions();
+        self.share_in_tasks();
         self.read_instances();
         self.read_conversions();
     }

@@ -1,0 +1,158 @@
+//! Directives of newer OpenMP that stay in the host file, in words that older host compilers know.
+//!
+//! Promises about the program (`assume`, `assumes`) are left out. A dependence on `omp_all_memory` becomes a wait before a task that is done at once.
+
+use rex_ir::region::ConstructId;
+use rex_syntax::TextRange;
+use rex_syntax::edit::EditSet;
+use rex_syntax::layout::indent_at;
+use rex_syntax::omp::clause::{Clause, ClauseName};
+use rex_syntax::omp::directive::{Directive, Leaf};
+
+use super::Host;
+
+impl Host<'_> {
+    /// Edits of directives inside `inside`, with offsets in the unit.
+    fn newer_words(&self, inside: TextRange) -> Vec<(TextRange, String)> {
+        let unit = &self.program.unit;
+        let mut words = Vec::new();
+        for directive in &unit.directives {
+            if !inside.contains_range(directive.range) {
+                continue;
+            }
+            match directive.first() {
+                Some(Leaf::Assume | Leaf::Assumes | Leaf::BeginAssumes | Leaf::EndAssumes) => {
+                    words.push((directive.range, String::new()));
+                }
+                Some(Leaf::Allocate) => {
+                    let text = self.program.text(TextRange::new(
+                        directive.name_range.start(),
+                        directive.range.end(),
+                    ));
+                    let text = crate::common::text::joined(text);
+                    words.push((directive.range, format!("REX_ALLOCATE({})", text.trim())));
+                }
+                Some(Leaf::Task | Leaf::Taskwait) => self.dependences(directive, &mut words),
+                _ => {}
+            }
+        }
+        for (at, value) in &self.program.alignments {
+            if inside.contains_range(*at) {
+                let value = self.program.text(*value).trim();
+                words.push((*at, format!("__attribute__((aligned({value}))) ")));
+            }
+        }
+        words
+    }
+
+    fn dependences(&self, directive: &Directive, words: &mut Vec<(TextRange, String)>) {
+        let names_all = |clause: &&Clause| {
+            let mut items = clause.items().iter();
+            items.any(|item| self.program.text(item.range).trim() == "omp_all_memory")
+        };
+        let depend = || directive.clauses_named(ClauseName::Depend);
+        for clause in depend() {
+            words.extend(
+                clause
+                    .modifiers()
+                    .iter()
+                    .filter(|kind| self.program.text(kind.word) == "inoutset")
+                    .map(|kind| (kind.word, "REX_INOUTSET".to_string())),
+            );
+        }
+        let mut all = depend().filter(names_all);
+        let Some(first) = all.next() else { return };
+        words.extend(all.map(|clause| (clause.range, String::new())));
+        if directive.first() == Some(Leaf::Taskwait) {
+            words.push((first.range, String::new()));
+            return;
+        }
+        let at = TextRange::empty(directive.range.start());
+        let indent = indent_at(self.program.source(), at.start());
+        words.push((at, format!("#pragma omp taskwait\n{indent}")));
+        let if_clause = directive.clause(ClauseName::If);
+        words.push((first.range, if_clause.map_or("if(0)", |_| "").to_string()));
+        words.extend(if_clause.map(|clause| (clause.range, "if(0)".to_string())));
+    }
+
+    /// The edits of a statement that is printed elsewhere.
+    pub(super) fn newer_words_in(&self, statement: TextRange, edits: &mut EditSet) {
+        for (range, text) in self.newer_words(statement) {
+            let at = range - statement.start();
+            match range.is_empty() {
+                true => edits.insert(at.start(), 0, text),
+                false => edits.replace(at, text),
+            }
+        }
+    }
+
+    /// The edits of the user's text that no construct replaces.
+    pub(super) fn apply_newer_words(&mut self) {
+        let whole = TextRange::up_to(rex_syntax::TextSize::of(self.program.source()));
+        let replaced: Vec<TextRange> = self
+            .edits
+            .edits()
+            .iter()
+            .map(|edit| edit.range)
+            .filter(|range| !range.is_empty())
+            .collect();
+        for (range, text) in self.newer_words(whole) {
+            if replaced.iter().any(|known| known.contains_range(range)) {
+                continue;
+            }
+            match (range.is_empty(), text.is_empty()) {
+                (true, _) => self.edits.insert(range.start(), 0, text),
+                (false, true) => self.edits.delete(self.whole_line(range)),
+                (false, false) => self.edits.replace(range, text),
+            }
+        }
+    }
+
+    /// Where a directive around a launch makes every variable be named, the kernel's key is.
+    pub(super) fn share_keys(&mut self) {
+        let mut shared: Vec<(usize, Vec<String>)> = Vec::new();
+        for (_, launch) in self.program.launches.iter() {
+            let kernel = &self.program.kernels[launch.kernel];
+            if kernel.template.is_some() {
+                continue;
+            }
+            let region = self.program.regions[launch.region].construct;
+            for directive in self.naming_directives(region) {
+                let key = kernel.names.key.to_string();
+                match shared.iter_mut().find(|(known, _)| *known == directive) {
+                    Some((_, keys)) => keys.push(key),
+                    None => shared.push((directive, vec![key])),
+                }
+            }
+        }
+        for (directive, keys) in shared {
+            let range = self.program.unit.directives[directive].range;
+            let text = format!(" shared({})", keys.join(", "));
+            self.edits.insert(range.end(), 0, text);
+        }
+    }
+
+    /// Directives around a construct whose `default` clause lets nothing outside be used without a word.
+    fn naming_directives(&self, construct: ConstructId) -> Vec<usize> {
+        let constructs = &self.program.constructs;
+        let around = std::iter::successors(constructs[construct].parent, |outer| {
+            constructs[*outer].parent
+        });
+        let names = |idx: &usize| {
+            let default = self.program.unit.directives[*idx].clause(ClauseName::Default);
+            default.is_some_and(|default| {
+                let mut words = default.modifiers().iter();
+                words.any(|word| {
+                    matches!(
+                        self.program.text(word.word),
+                        "none" | "private" | "firstprivate"
+                    )
+                })
+            })
+        };
+        around
+            .flat_map(|outer| constructs[outer].directives.iter().copied())
+            .filter(names)
+            .collect()
+    }
+}

@@ -150,7 +150,8 @@ pub fn may_offload(bytes: &[u8], origin: Origin<'_>, flags: &CompilerFlags) -> b
 }
 
 fn has_device_words(text: &[u8]) -> bool {
-    contains(text, b"omp") && (contains(text, b"target") || contains(text, b"declare"))
+    const WORDS: [&[u8]; 4] = [b"target", b"declare", b"dispatch", b"metadirective"];
+    contains(text, b"omp") && WORDS.iter().any(|word| contains(text, word))
 }
 
 fn contains(text: &[u8], word: &[u8]) -> bool {

@@ -37,7 +37,11 @@ pub fn emit(verified: Verified<'_>) -> Result<ArtifactSet, EmitError> {
     let mut artifacts = ArtifactSet::new();
     let host_name = host_file_name(file.name(), file.language());
     if !program.has_device_constructs() {
-        artifacts.push(ArtifactKind::Host, host_name, file.bytes().to_vec());
+        let bytes = match host::has_own_variants(program) {
+            true => host::emit_variants(program)?,
+            false => file.bytes().to_vec(),
+        };
+        artifacts.push(ArtifactKind::Host, host_name, bytes);
         return Ok(artifacts);
     }
     artifacts.push(ArtifactKind::Host, host_name, host::emit(program)?);

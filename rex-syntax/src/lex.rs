@@ -84,7 +84,7 @@ pub(crate) fn slice(text: &str, range: TextRange) -> &str {
 ///
 /// # Panics
 /// When the text is 4 GiB or longer, which no caller lets in.
-pub(crate) fn whole(text: &str) -> TextRange {
+pub fn whole(text: &str) -> TextRange {
     TextRange::up_to(TextSize::of(text))
 }
 

@@ -45,6 +45,7 @@ pub mod macros;
 pub mod omp;
 pub mod ppcond;
 pub mod pragma;
+pub mod resolve;
 pub mod source;
 pub mod unit;
 pub mod view;

@@ -15,9 +15,10 @@ use crate::omp::directive::{Association, Directive};
 use crate::omp::parse::parse_directive;
 use crate::ppcond::inactive_ranges;
 use crate::pragma;
+use crate::resolve::{self, VariantCall};
 use crate::source::{FileId, FileRange, Language, SourceMap};
 use crate::view::parse_view;
-use crate::working::working_file;
+use crate::working::{derive, working_file};
 
 /// One file, read. All ranges are offsets into [`Unit::file`].
 #[derive(Clone, Debug)]
@@ -36,6 +37,10 @@ pub struct Unit {
     pub expansion: Option<Arc<Expansion>>,
     /// The syntax tree.
     pub tree: Tree,
+    /// Calls of functions with variants.
+    pub variant_calls: Vec<VariantCall>,
+    /// Functions that the host file must not have.
+    pub for_devices_only: Vec<TextRange>,
     masks: Masks,
 }
 
@@ -46,12 +51,43 @@ pub fn read_unit(
     expansion: Option<Arc<Expansion>>,
     diagnostics: &mut Diagnostics,
 ) -> Unit {
+    const MAX_ROUNDS: usize = 64;
     let written = conditionals_and_macros(sources, file, expansion.as_ref());
-    let working = working_file(sources, file, &written.1);
-    let (inactive, macros) = match working == file {
+    let mut working = working_file(sources, file, &written.1);
+    let mut read = match working == file {
         true => written,
         false => conditionals_and_macros(sources, working, expansion.as_ref()),
     };
+    let mut found = Diagnostics::new();
+    let mut unit = read_working(sources, working, read, expansion.clone(), &mut found);
+    for _ in 0..MAX_ROUNDS {
+        let edits = resolve::edits(&unit);
+        let derived = match edits.is_empty() {
+            true => working,
+            false => derive(sources, working, &edits),
+        };
+        if derived == working {
+            break;
+        }
+        working = derived;
+        read = conditionals_and_macros(sources, working, expansion.as_ref());
+        found = Diagnostics::new();
+        unit = read_working(sources, working, read, expansion.clone(), &mut found);
+    }
+    unit.variant_calls = resolve::calls(&unit);
+    unit.for_devices_only = resolve::for_devices_only(&unit);
+    diagnostics.extend(found);
+    unit
+}
+
+/// Reads a working file as it is.
+fn read_working(
+    sources: &SourceMap,
+    working: FileId,
+    (inactive, macros): (Vec<TextRange>, MacroTable),
+    expansion: Option<Arc<Expansion>>,
+    diagnostics: &mut Diagnostics,
+) -> Unit {
     let source = sources.file(working);
     let text = source.text();
     let directives: Vec<Directive> = pragma::scan(text)
@@ -95,6 +131,8 @@ pub fn read_unit(
         macros,
         expansion,
         tree,
+        variant_calls: Vec::new(),
+        for_devices_only: Vec::new(),
         masks,
     }
 }

@@ -30,7 +30,7 @@ pub fn working_file(sources: &mut SourceMap, file: FileId, macros: &MacroTable) 
 }
 
 /// Adds the edited file; the same file when there are no edits or they contradict each other.
-fn derive(sources: &mut SourceMap, from: FileId, edits: &EditSet) -> FileId {
+pub(crate) fn derive(sources: &mut SourceMap, from: FileId, edits: &EditSet) -> FileId {
     let source = sources.file(from);
     if edits.is_empty() {
         return from;

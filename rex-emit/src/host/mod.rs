@@ -19,6 +19,7 @@ use rex_syntax::edit::{EditConflict, EditSet};
 use rex_syntax::layout::{Layout, indent_at};
 use rex_syntax::omp::clause::ClauseName;
 use rex_syntax::omp::directive::{Directive, Leaf};
+use rex_syntax::resolve::VARIANT_SUFFIX;
 
 use crate::common::expr::Words;
 use crate::common::text::with_newlines;
@@ -34,14 +35,26 @@ pub(crate) mod rank {
     pub(crate) const END_OF_FILE: u32 = 1000;
 }
 
+/// Whether a file has variants of functions that host compilers may not know to call: for `dispatch`, and of `begin declare variant`.
+pub(crate) fn has_own_variants(program: &Program) -> bool {
+    program.unit.directives.iter().any(|directive| {
+        let text = program.text(directive.range);
+        directive.first() == Some(Leaf::DeclareVariant)
+            && (text.contains(Leaf::Dispatch.spelling()) || text.contains(VARIANT_SUFFIX))
+    })
+}
+
+/// Prints a file without device constructs, whose calls mean what the host calls.
+pub(crate) fn emit_variants(program: &Program) -> Result<Vec<u8>, EditConflict> {
+    let mut host = Host::new(program);
+    host.remove_declarative_directives();
+    host.apply_newer_words();
+    host.finish()
+}
+
 /// Prints the host file.
 pub(crate) fn emit(program: &Program) -> Result<Vec<u8>, EditConflict> {
-    let mut host = Host {
-        program,
-        layout: Layout::detect(program.source()),
-        edits: EditSet::new(),
-        renames: Vec::new(),
-    };
+    let mut host = Host::new(program);
     host.collect_renames();
     host.header();
     host.kernel_templates();
@@ -52,8 +65,7 @@ pub(crate) fn emit(program: &Program) -> Result<Vec<u8>, EditConflict> {
     host.apply_renames();
     host.share_keys();
     host.apply_newer_words();
-    host.edits
-        .apply(program.sources.file(program.unit.file).bytes())
+    host.finish()
 }
 
 /// A variable that means its device address inside a construct.
@@ -101,6 +113,20 @@ impl Words for At<'_, '_> {
 }
 
 impl<'p> Host<'p> {
+    fn new(program: &'p Program) -> Host<'p> {
+        Host {
+            program,
+            layout: Layout::detect(program.source()),
+            edits: EditSet::new(),
+            renames: Vec::new(),
+        }
+    }
+
+    fn finish(&self) -> Result<Vec<u8>, EditConflict> {
+        let file = self.program.sources.file(self.program.unit.file);
+        self.edits.apply(file.bytes())
+    }
+
     fn words(&self, place: TextRange) -> At<'_, 'p> {
         At {
             host: self,
@@ -143,6 +169,9 @@ impl<'p> Host<'p> {
     }
 
     fn remove_declarative_directives(&mut self) {
+        for function in &self.program.unit.for_devices_only {
+            self.edits.delete(self.whole_line(*function));
+        }
         for directive in &self.program.unit.directives {
             let removed = matches!(
                 directive.first(),
@@ -151,6 +180,7 @@ impl<'p> Host<'p> {
                         | Leaf::BeginDeclareTarget
                         | Leaf::EndDeclareTarget
                         | Leaf::DeclareMapper
+                        | Leaf::DeclareVariant
                 )
             );
             if removed {

@@ -1,6 +1,6 @@
 //! Directives of newer OpenMP that stay in the host file, in words that older host compilers know.
 //!
-//! Promises about the program (`assume`, `assumes`) are left out. A dependence on `omp_all_memory` becomes a wait before a task that is done at once.
+//! Calls mean the variants of functions that the host calls. Promises about the program (`assume`, `assumes`) are left out. A dependence on `omp_all_memory` becomes a wait before a task that is done at once.
 
 use rex_ir::region::ConstructId;
 use rex_syntax::TextRange;
@@ -32,8 +32,19 @@ impl Host<'_> {
                     let text = crate::common::text::joined(text);
                     words.push((directive.range, format!("REX_ALLOCATE({})", text.trim())));
                 }
-                Some(Leaf::Task | Leaf::Taskwait) => self.dependences(directive, &mut words),
+                Some(Leaf::Task) => self.dependences(directive, &mut words),
+                Some(Leaf::Taskwait) => {
+                    // To wait is to do more than the directive promises.
+                    let nowait = directive.clause(ClauseName::Nowait);
+                    words.extend(nowait.map(|clause| (clause.range, String::new())));
+                    self.dependences(directive, &mut words);
+                }
                 _ => {}
+            }
+        }
+        for call in &unit.variant_calls {
+            if inside.contains_range(call.at) && self.program.text(call.at) != call.host {
+                words.push((call.at, call.host.to_string()));
             }
         }
         for (at, value) in &self.program.alignments {

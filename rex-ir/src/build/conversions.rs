@@ -3,11 +3,12 @@
 use rex_syntax::cst::Node;
 use rex_syntax::kind::{Field, Kind};
 use rex_syntax::source::Language;
-use rex_syntax::{TextRange, TextSize};
+use rex_syntax::{TextRange, TextSize, lex};
 use smol_str::{SmolStr, format_smolstr};
 
 use super::Builder;
 use super::types::declared_name;
+use crate::region::Call;
 use crate::ty::{TypeId, TypeKind};
 
 impl<'u> Builder<'u> {
@@ -18,7 +19,41 @@ impl<'u> Builder<'u> {
             self.read_conversions_of_c();
         }
         self.read_aligned_declarations();
+        self.call_variants();
         self.conversions.sort_by_key(|(at, _)| at.start());
+    }
+
+    /// Device code calls the variants that its context chooses.
+    fn call_variants(&mut self) {
+        let unit = self.unit;
+        for call in &unit.variant_calls {
+            if self.text(call.at) == call.device {
+                continue;
+            }
+            self.conversions.push((call.at, call.device.clone()));
+            let names: Vec<SmolStr> = lex::identifiers(&call.device, lex::whole(&call.device))
+                .map(|at| SmolStr::from(&call.device[at]))
+                .collect();
+            let lists = self
+                .regions
+                .values_mut()
+                .map(|region| &mut region.calls)
+                .chain(
+                    self.functions
+                        .values_mut()
+                        .map(|function| &mut function.calls),
+                );
+            for calls in lists {
+                if let Some(idx) = calls.iter().position(|known| known.at == call.at) {
+                    calls.remove(idx);
+                    calls.extend(
+                        names
+                            .iter()
+                            .map(|name| Call::of_function(name.clone(), call.at)),
+                    );
+                }
+            }
+        }
     }
 
     fn read_conversions_of_c(&mut self) {

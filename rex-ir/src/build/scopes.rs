@@ -122,6 +122,9 @@ impl<'u> Builder<'u> {
                 self.method_declarations.push(node.range());
             }
             Kind::Declaration => self.declare_variables(node, scope, &context),
+            Kind::ParameterList if is_of_declaration(node) => {
+                scope = self.scopes.open(scope, node.range());
+            }
             Kind::ParameterDeclaration | Kind::OptionalParameterDeclaration => {
                 self.declare_parameter(node, scope);
             }
@@ -865,4 +868,30 @@ pub(super) fn without_arguments(name: &str) -> String {
         }
     }
     plain
+}
+
+/// Whether parameters are those of a function that is only declared: nothing else sees their names.
+fn is_of_declaration(parameters: Node<'_>) -> bool {
+    let outer = parameters.ancestors().find(|outer| {
+        !matches!(
+            outer.kind(),
+            Kind::FunctionDeclarator
+                | Kind::PointerDeclarator
+                | Kind::ReferenceDeclarator
+                | Kind::ParenthesizedDeclarator
+                | Kind::ArrayDeclarator
+                | Kind::InitDeclarator
+        )
+    });
+    outer.is_some_and(|outer| {
+        matches!(
+            outer.kind(),
+            Kind::Declaration
+                | Kind::FieldDeclaration
+                | Kind::TypeDefinition
+                | Kind::ParameterDeclaration
+                | Kind::OptionalParameterDeclaration
+                | Kind::TypeDescriptor
+        )
+    })
 }

@@ -158,6 +158,32 @@ impl Planner<'_> {
         }))
     }
 
+    /// `distribute` in a function: one thread of each team calls it, and the teams share the iterations.
+    pub(super) fn caller_loop(&mut self, id: ConstructId) -> Plan {
+        let construct = &self.program.constructs[id];
+        let Some(nest) = construct.nest else {
+            return Plan::Nothing;
+        };
+        let (depth, iteration) = self.rectangle(nest);
+        let body = self.text(iteration, Context::Thread);
+        let mut privates = self.privates(construct);
+        privates.extend(self.inner_variables(construct, nest, depth));
+        Plan::Loop(Box::new(LoopPlan {
+            construct: id,
+            nest,
+            depth,
+            space: IterationSpace::Teams,
+            privates,
+            reductions: Vec::new(),
+            lastprivates: self.outer_lastprivates(construct),
+            final_values: Vec::new(),
+            body,
+            waits: false,
+            linears: Vec::new(),
+            chunk: self.league_chunk(construct),
+        }))
+    }
+
     /// `distribute parallel for` among other code of the teams: the threads of all teams share the iterations.
     pub(super) fn league_loop(&mut self, id: ConstructId) -> Plan {
         let construct = &self.program.constructs[id];

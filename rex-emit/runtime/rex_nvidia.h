@@ -585,6 +585,8 @@ REX_DEVICE int rex_omp_get_thread_limit() { return static_cast<int>(blockDim.x);
 REX_DEVICE int rex_omp_get_num_procs() { return static_cast<int>(blockDim.x); }
 REX_DEVICE int rex_omp_get_team_num() { return static_cast<int>(blockIdx.x); }
 REX_DEVICE int rex_omp_get_num_teams() { return static_cast<int>(gridDim.x); }
+REX_DEVICE int rex_omp_get_max_teams() { return static_cast<int>(gridDim.x); }
+REX_DEVICE int rex_omp_get_teams_thread_limit() { return static_cast<int>(blockDim.x); }
 REX_DEVICE int rex_omp_is_initial_device() { return 0; }
 REX_DEVICE int rex_omp_get_num_devices() { return 1; }
 REX_DEVICE int rex_omp_get_device_num() { return 0; }
@@ -605,6 +607,11 @@ REX_DEVICE int rex_omp_get_team_size(int level) {
 REX_DEVICE int rex_omp_get_dynamic() { return 0; }
 REX_DEVICE int rex_omp_get_nested() { return 0; }
 REX_DEVICE int rex_omp_get_max_active_levels() { return 1; }
+REX_DEVICE int rex_omp_get_supported_active_levels() { return 1; }
+REX_DEVICE int rex_omp_get_cancellation() { return 0; }
+REX_DEVICE int rex_omp_get_num_places() { return 0; }
+REX_DEVICE int rex_omp_get_place_num() { return -1; }
+REX_DEVICE int rex_omp_in_final() { return 0; }
 REX_DEVICE double rex_omp_get_wtick() { return 1e-9; }
 REX_DEVICE double rex_omp_get_wtime() {
 #ifdef REX_DEVICE_HOST
@@ -749,6 +756,13 @@ template <typename Allocator> REX_DEVICE void rex_omp_destroy_allocator(Allocato
 #define omp_get_num_procs rex_omp_get_num_procs
 #define omp_get_team_num rex_omp_get_team_num
 #define omp_get_num_teams rex_omp_get_num_teams
+#define omp_get_max_teams rex_omp_get_max_teams
+#define omp_get_teams_thread_limit rex_omp_get_teams_thread_limit
+#define omp_get_supported_active_levels rex_omp_get_supported_active_levels
+#define omp_get_cancellation rex_omp_get_cancellation
+#define omp_get_num_places rex_omp_get_num_places
+#define omp_get_place_num rex_omp_get_place_num
+#define omp_in_final rex_omp_in_final
 #define omp_is_initial_device rex_omp_is_initial_device
 #define omp_get_num_devices rex_omp_get_num_devices
 #define omp_get_device_num rex_omp_get_device_num

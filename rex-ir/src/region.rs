@@ -350,6 +350,8 @@ pub struct CanonicalLoop {
     pub step: LoopStep,
     /// The declaration in front of the range, if the loop goes over the elements of one: `auto &x`. [`Self::lower`] is the range.
     pub element: Option<TextRange>,
+    /// The block around it, if it has other statements too.
+    pub among: Option<TextRange>,
 }
 
 /// The test of a canonical loop.

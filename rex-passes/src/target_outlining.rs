@@ -25,7 +25,7 @@ use rex_ir::launch::Launch;
 use rex_ir::namer;
 use rex_ir::program::Program;
 use rex_ir::region::{
-    Capture, CapturedObject, Region, RegionId, SharingAttribute, Transport, UsedAllocator,
+    Capture, CapturedObject, LoopNest, Region, RegionId, SharingAttribute, Transport, UsedAllocator,
 };
 use rex_ir::ty::{Category, Extent, TypeId, TypeKind};
 use rex_syntax::diag::{Code, Diagnostic};
@@ -157,6 +157,9 @@ fn outline(
         } else if capture.has_local_type {
             assembly.unpack(first, ParameterType::Untyped);
         }
+    }
+    if let (Shape::Serial, Some(nest)) = (shape, construct.nest) {
+        assembly.declare_loop_variables(&program.nests[nest]);
     }
     let Assembly {
         parameters,
@@ -542,6 +545,25 @@ impl Assembly<'_, '_> {
                     _ => false,
                 }
         })
+    }
+
+    /// The variables of the user's own loops, where nothing else declares them.
+    fn declare_loop_variables(&mut self, nest: &LoopNest) {
+        for canonical in &nest.loops {
+            let captures = self
+                .planner
+                .region()
+                .map_or(&[][..], |region| &region.captures);
+            let is_captured = captures.iter().any(|capture| {
+                matches!(capture.object, CapturedObject::Variable(symbol) if *self.program.name(symbol) == canonical.variable)
+            });
+            if !canonical.declares_variable && !is_captured {
+                self.prologue.push(Prologue::Private {
+                    name: canonical.variable.clone(),
+                    ty: canonical.ty,
+                });
+            }
+        }
     }
 
     /// What `uses_allocators` says about a variable.

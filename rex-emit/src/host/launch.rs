@@ -94,7 +94,9 @@ impl Host<'_> {
             text.insert_str(end, &lines.concat());
         }
         let margin = self.margin(region.construct, &indent);
-        let text = format!("{margin}{text}");
+        let task = self.participating_task(region.construct);
+        let task = task.map_or(String::new(), |directive| format!("{directive}\n{indent}"));
+        let text = format!("{margin}{task}{text}");
         self.edits
             .replace(place, with_newlines(text, self.layout.newline));
     }

@@ -42,6 +42,7 @@ impl Host<'_> {
                 _ => {}
             }
         }
+        words.extend(self.collapsed_perfectly(inside));
         for call in &unit.variant_calls {
             if inside.contains_range(call.at) && self.program.text(call.at) != call.host {
                 words.push((call.at, call.host.to_string()));
@@ -52,6 +53,32 @@ impl Host<'_> {
                 let value = self.program.text(*value).trim();
                 words.push((*at, format!("__attribute__((aligned({value}))) ")));
             }
+        }
+        words
+    }
+
+    /// Host compilers collapse only loops with nothing between them.
+    fn collapsed_perfectly(&self, inside: TextRange) -> Vec<(TextRange, String)> {
+        let mut words = Vec::new();
+        for construct in self.program.constructs.values() {
+            let Some(nest) = construct.nest else { continue };
+            let loops = &self.program.nests[nest].loops;
+            let Some(depth) = loops.iter().position(|canonical| canonical.among.is_some()) else {
+                continue;
+            };
+            let text = match depth {
+                1 => String::new(),
+                depth => format!("collapse({depth})"),
+            };
+            words.extend(
+                construct
+                    .directives
+                    .iter()
+                    .map(|idx| &self.program.unit.directives[*idx])
+                    .filter(|directive| inside.contains_range(directive.range))
+                    .flat_map(|directive| directive.clauses_named(ClauseName::Collapse))
+                    .map(|clause| (clause.range, text.clone())),
+            );
         }
         words
     }
@@ -88,8 +115,17 @@ impl Host<'_> {
 
     /// The edits of a statement that is printed elsewhere.
     pub(super) fn newer_words_in(&self, statement: TextRange, edits: &mut EditSet) {
+        let replaced: Vec<TextRange> = edits
+            .edits()
+            .iter()
+            .map(|edit| edit.range)
+            .filter(|range| !range.is_empty())
+            .collect();
         for (range, text) in self.newer_words(statement) {
             let at = range - statement.start();
+            if replaced.iter().any(|known| known.contains_range(at)) {
+                continue;
+            }
             match range.is_empty() {
                 true => edits.insert(at.start(), 0, text),
                 false => edits.replace(at, text),

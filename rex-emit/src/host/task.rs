@@ -48,8 +48,34 @@ impl Settled {
 impl Host<'_> {
     /// Whether a construct runs in a task.
     pub(super) fn is_task(&self, construct: ConstructId) -> bool {
+        if self.participates(construct) {
+            return false;
+        }
         let depends = self.clauses(construct, ClauseName::Depend).next().is_some();
         !self.depends_on_all_memory(construct) && (depends || self.is_deferrable(construct))
+    }
+
+    /// Whether a construct takes part in a reduction of the tasks around it.
+    fn participates(&self, construct: ConstructId) -> bool {
+        self.clauses(construct, ClauseName::InReduction)
+            .next()
+            .is_some()
+    }
+
+    /// The directive of the task that takes part in a reduction: in it, the variables are its own.
+    pub(super) fn participating_task(&self, construct: ConstructId) -> Option<String> {
+        let clauses: Vec<String> = self
+            .clauses(construct, ClauseName::InReduction)
+            .chain(self.clauses(construct, ClauseName::Depend))
+            .map(|clause| crate::common::text::joined(self.program.text(clause.range)))
+            .collect();
+        let is_any = self.participates(construct);
+        is_any.then(|| {
+            format!(
+                "#pragma omp task default(shared) if(0) {}",
+                clauses.join(" ")
+            )
+        })
     }
 
     /// `nowait`, unless its argument may say no.

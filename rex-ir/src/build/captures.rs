@@ -423,7 +423,10 @@ impl<'u> Builder<'u> {
             if !unit.directives[idx].has(Leaf::Target) {
                 continue;
             }
-            for clause in unit.directives[idx].clauses_named(ClauseName::Reduction) {
+            let reductions = unit.directives[idx].clauses.iter().filter(|clause| {
+                matches!(clause.name, ClauseName::Reduction | ClauseName::InReduction)
+            });
+            for clause in reductions {
                 for item in clause.items() {
                     let Some((root, root_ty, steps)) =
                         self.read_item_path(&item.locator, item.range)

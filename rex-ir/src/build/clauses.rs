@@ -23,15 +23,17 @@ fn support(name: ClauseName) -> Support {
     use ClauseName::*;
     match name {
         Allocate | Collapse | Default | Defaultmap | Depend | Device | DistSchedule
-        | Firstprivate | From | HasDeviceAddr | If | IsDevicePtr | Lastprivate | Linear | Map
-        | Nowait | NumTeams | NumThreads | Ordered | Private | Reduction | Schedule | Shared
-        | ThreadLimit | To | UseDeviceAddr | UseDevicePtr | UsesAllocators => Support::Acted,
+        | Firstprivate | From | HasDeviceAddr | If | InReduction | IsDevicePtr | Lastprivate
+        | Linear | Map | Nowait | NumTeams | NumThreads | Ordered | Private | Reduction
+        | Schedule | Shared | ThreadLimit | To | UseDeviceAddr | UseDevicePtr | UsesAllocators => {
+            Support::Acted
+        }
         // Threads of a device have no places; vector lengths, alignments and cache hints change no values; iterations in any order are in order, too.
         Affinity | Aligned | Bind | Hint | Mergeable | Nogroup | Nontemporal | Order | Priority
         | ProcBind | Safelen | Safesync | Severity | Simdlen | Threadset | Untied => {
             Support::Harmless
         }
-        InReduction | TaskReduction => Support::Unsupported("use `reduction` on this directive"),
+        TaskReduction => Support::Unsupported("use `reduction` on this directive"),
         OmpxDynCgroupMem => Support::Unsupported("use an array of constant size in the region"),
         OmpxBare | OmpxAttribute => {
             Support::Unsupported("remove it; it is an extension of one compiler")

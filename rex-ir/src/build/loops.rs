@@ -25,10 +25,15 @@ impl<'u> Builder<'u> {
         depth: usize,
         pragma: TextRange,
     ) -> Option<LoopNest> {
-        let mut loops = Vec::new();
+        let mut loops: Vec<CanonicalLoop> = Vec::new();
         let mut current = statement;
         loop {
-            let Some(node) = self.only_loop(current) else {
+            let only = self.only_loop(current);
+            let among = match only.is_some() || loops.is_empty() {
+                true => None,
+                false => self.loop_among_others(current),
+            };
+            let Some(node) = only.or(among) else {
                 let what = if loops.is_empty() {
                     "must be followed by a `for` loop"
                 } else {
@@ -40,12 +45,17 @@ impl<'u> Builder<'u> {
                     format!("the directive {what}"),
                 )
                 .with_secondary(self.at(pragma), "for this directive")
-                .with_note("`collapse(n)` applies to n loops, each the only statement of the one around it");
+                .with_note(
+                    "`collapse(n)` applies to n loops, each directly inside the one around it",
+                );
                 self.diagnostics.push(diagnostic);
                 return None;
             };
             match self.canonical_loop(node) {
-                Ok(canonical) => loops.push(canonical),
+                Ok(mut canonical) => {
+                    canonical.among = among.map(|_| current.range());
+                    loops.push(canonical);
+                }
                 Err(NotCanonical { at, why }) => {
                     let diagnostic = Diagnostic::new(Code::NotCanonicalLoop, self.at(at), "this loop is not in canonical form")
                         .with_label(why)
@@ -64,6 +74,18 @@ impl<'u> Builder<'u> {
             }
             current = body;
         }
+    }
+
+    /// The one `for` statement among other statements of a block.
+    fn loop_among_others(&self, block: Node<'u>) -> Option<Node<'u>> {
+        if block.kind() != Kind::CompoundStatement {
+            return None;
+        }
+        let mut loops = block
+            .children()
+            .filter(|child| matches!(child.kind(), Kind::ForStatement | Kind::ForRangeLoop));
+        let only = loops.next()?;
+        loops.next().is_none().then_some(only)
     }
 
     /// The `for` statement that is the only statement here, braces and loop transformation hints aside.
@@ -192,6 +214,7 @@ impl<'u> Builder<'u> {
             relation,
             step,
             element: None,
+            among: None,
         })
     }
 
@@ -215,6 +238,7 @@ impl<'u> Builder<'u> {
             relation: Relation::Less,
             step: LoopStep::Increment,
             element: Some(TextRange::new(start, declarator.range().end())),
+            among: None,
         })
     }
 

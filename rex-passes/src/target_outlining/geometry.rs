@@ -217,7 +217,11 @@ fn trips(program: &Program, construct: &Construct, shape: Shape) -> Option<Expr>
     }
     let nest = &program.nests[construct.nest?];
     let mut product: Option<Expr> = None;
-    for canonical in &nest.loops {
+    let perfect = nest
+        .loops
+        .iter()
+        .take_while(|canonical| canonical.among.is_none());
+    for canonical in perfect {
         let inner_names: Vec<&str> = nest
             .loops
             .iter()

@@ -23,7 +23,10 @@ impl Planner<'_> {
     fn rectangle(&self, nest: LoopNestId) -> (usize, TextRange) {
         let depth = rectangle_depth(self.program, nest);
         let nest = &self.program.nests[nest];
-        let iteration = nest.loops.get(depth).map(|canonical| canonical.range);
+        let iteration = nest
+            .loops
+            .get(depth)
+            .map(|canonical| canonical.among.unwrap_or(canonical.range));
         (depth, iteration.unwrap_or(nest.body))
     }
 
@@ -374,11 +377,14 @@ impl Planner<'_> {
     }
 }
 
-/// How many loops of a nest form a rectangle.
+/// How many loops of a nest form a rectangle, with nothing between them.
 pub(super) fn rectangle_depth(program: &Program, nest: LoopNestId) -> usize {
     let nest = &program.nests[nest];
     let depends = |idx: usize| {
         let canonical = &nest.loops[idx];
+        if canonical.among.is_some() {
+            return true;
+        }
         let step = match canonical.step {
             LoopStep::Add(range) | LoopStep::Subtract(range) => Some(range),
             LoopStep::Increment | LoopStep::Decrement => None,

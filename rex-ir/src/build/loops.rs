@@ -109,7 +109,7 @@ impl<'u> Builder<'u> {
                     use rex_syntax::omp::directive::Leaf;
                     let is_hint = matches!(
                         self.unit.directives[directive].first(),
-                        Some(Leaf::Unroll | Leaf::Tile | Leaf::Simd)
+                        Some(Leaf::Unroll | Leaf::Simd)
                     );
                     if !is_hint {
                         return None;

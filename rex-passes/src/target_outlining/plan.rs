@@ -213,7 +213,7 @@ impl<'p> Planner<'p> {
                 _ => self.unsupported(construct, "`distribute` binds to the teams of the region; put it directly inside `teams`"),
             },
             Leaf::Simd if construct.nest.is_some() => self.thread_loop(id),
-            Leaf::Tile | Leaf::Unroll | Leaf::Task | Leaf::Taskgroup | Leaf::Ordered | Leaf::Section | Leaf::Assume => {
+            Leaf::Unroll | Leaf::Task | Leaf::Taskgroup | Leaf::Ordered | Leaf::Section | Leaf::Assume => {
                 let Some(statement) = statement else { return Plan::Nothing };
                 self.private_copies(construct, statement, context)
             }
@@ -264,6 +264,10 @@ impl<'p> Planner<'p> {
                     waits: waits && crew != Crew::One,
                 }
             }
+            Leaf::Tile | Leaf::Stripe | Leaf::Split | Leaf::Interchange | Leaf::Reverse | Leaf::Fuse => self.unsupported(
+                construct,
+                "put it in front of `for` loops in canonical form, each the only statement of the one around it and with bounds that depend on none, without `apply`",
+            ),
             _ => self.unsupported(construct, "move it out of the target region"),
         }
     }

@@ -5,6 +5,7 @@
 
 mod context;
 mod dispatch;
+mod loops;
 mod metadirective;
 mod variant;
 
@@ -26,6 +27,13 @@ pub(crate) fn edits(unit: &Unit) -> EditSet {
                 | Leaf::BeginMetadirective
                 | Leaf::BeginDeclareVariant
                 | Leaf::Dispatch
+                | Leaf::Tile
+                | Leaf::Stripe
+                | Leaf::Split
+                | Leaf::Unroll
+                | Leaf::Interchange
+                | Leaf::Reverse
+                | Leaf::Fuse
         )
     };
     let any = unit
@@ -36,7 +44,12 @@ pub(crate) fn edits(unit: &Unit) -> EditSet {
     if !any {
         return EditSet::new();
     }
-    let rounds = [metadirective::edits, variant::edits, dispatch::edits];
+    let rounds = [
+        metadirective::edits,
+        variant::edits,
+        dispatch::edits,
+        loops::edits,
+    ];
     rounds
         .iter()
         .map(|round| round(unit))

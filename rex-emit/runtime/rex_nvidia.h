@@ -414,7 +414,8 @@ static_assert(sizeof(rex_kernel_environment) == 48, "layout of KernelEnvironment
 /// REX_GLOBAL(variable), after a declare target variable in the extern "C" block.
 #define REX_GLOBAL(name) REX_IMAGE_ENTRY(name, (void *)&name, sizeof(name))
 
-/// Room for a variable that a kernel constructs. The runtime finds the variable by its name.
+/// Room for an object or array whose constructors run when a kernel says so: a global variable, which the runtime finds by its
+/// name, or an object in shared memory.
 template <typename Value> struct __attribute__((visibility("default"))) rex_storage {
   alignas(Value) unsigned char bytes[sizeof(Value)];
   REX_DEVICE Value &object() { return *reinterpret_cast<Value *>(bytes); }

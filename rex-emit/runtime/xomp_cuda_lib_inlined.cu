@@ -336,12 +336,8 @@ REX_DEVICE auto rex_range_size(Range &&range) -> decltype(static_cast<uint64_t>(
 }
 
 // ---- Objects in shared memory ---------------------------------------------------------------------------
-
-/// Room for an object or array of a class: CUDA runs no constructors in shared memory.
-template <typename Object> struct rex_room {
-  alignas(Object) unsigned char bytes[sizeof(Object)];
-  REX_DEVICE Object &object() { return *reinterpret_cast<Object *>(bytes); }
-};
+//
+// CUDA runs no constructors and destructors there: the objects live in a rex_storage.
 
 /// new (rex_place{address}) T(...), without the header that declares placement.
 struct rex_place {
@@ -357,12 +353,30 @@ template <typename Element, size_t Count> REX_DEVICE void rex_construct(Element 
   for (size_t i = 0; i < Count; ++i) rex_construct(array[i]);
 }
 
+/// Destroys a team's object, or each element of an array, where its scope ends.
+template <typename Object> class rex_destructor {
+public:
+  explicit REX_DEVICE rex_destructor(Object &object) : object_(object) {}
+  REX_DEVICE ~rex_destructor() {
+    if (threadIdx.x == 0) destroy(object_);
+    __syncthreads();
+  }
+  rex_destructor(const rex_destructor &) = delete;
+
+private:
+  template <typename Value> static REX_DEVICE void destroy(Value &value) { value.~Value(); }
+  template <typename Element, size_t Count> static REX_DEVICE void destroy(Element (&array)[Count]) {
+    for (size_t i = Count; i > 0; --i) destroy(array[i - 1]);
+  }
+
+  Object &object_;
+};
+
 // ---- Parallel regions -----------------------------------------------------------------------------------
 
-/// Room for objects in shared memory, without their constructors.
 #define REX_SHARED_ROOM(Value, count, name)                                                                  \
-  __shared__ __attribute__((aligned(16))) unsigned char name##_bytes[sizeof(Value) * (count)];               \
-  Value *name = reinterpret_cast<Value *>(name##_bytes)
+  __shared__ rex_storage<Value[count]> name##_storage;                                                       \
+  Value *name = name##_storage.object()
 
 /// Where the threads of a parallel region that does not have all threads of the block wait for each other.
 struct rex_meeting {

@@ -370,6 +370,17 @@ pub enum Plan {
         /// Stored by the leader.
         initializer: Option<BodyText>,
     },
+    /// A reference in sequential code.
+    Reference {
+        /// Its name.
+        name: SmolStr,
+        /// Its type.
+        ty: TypeId,
+        /// What it refers to.
+        initializer: BodyText,
+        /// All threads find it by themselves; otherwise the leader does.
+        is_alike: bool,
+    },
     /// A barrier of the threads that execute the enclosing parallel.
     Barrier(Crew),
     /// An atomic update.
@@ -470,7 +481,11 @@ impl Plan {
                     case.body.iter().for_each(|plan| plan.visit(see));
                 }
             }
-            Plan::TeamReturn(text) | Plan::Result { value: text, .. } => text.visit(see),
+            Plan::TeamReturn(text)
+            | Plan::Result { value: text, .. }
+            | Plan::Reference {
+                initializer: text, ..
+            } => text.visit(see),
             Plan::Atomic(_)
             | Plan::Nothing
             | Plan::Declare(_)

@@ -172,7 +172,8 @@ fn outline(
     if !planner.errors.is_empty() {
         return Err(planner.errors);
     }
-    let threading = if shape == Shape::Loop || shape == Shape::Serial {
+    let waits = geometry::has_first_and_last(construct);
+    let threading = if matches!(shape, Shape::Loop | Shape::Serial) && !waits {
         Threading::Independent
     } else {
         Threading::Barriers
@@ -439,6 +440,24 @@ impl Assembly<'_, '_> {
                     let line = self.over_storage(name, ty, argument);
                     self.prologue.push(line);
                 }
+            }
+            // The pointer itself is one object of the team.
+            Transport::Pointee | Transport::DevicePointer
+                if capture.may_be_written
+                    && self.is_of_team(object, region)
+                    && !types.is_variably_modified(ty)
+                    && !self.is_accumulated(object, region) =>
+            {
+                self.parameters.push(Parameter {
+                    object,
+                    name: argument.clone(),
+                    ty: ParameterType::Slot,
+                });
+                self.prologue.push(Prologue::SharedLiteral {
+                    name,
+                    ty,
+                    parameter: argument,
+                });
             }
             Transport::Pointee | Transport::DevicePointer => {
                 let is_accumulated = self.is_accumulated(object, region);

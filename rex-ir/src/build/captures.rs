@@ -952,7 +952,12 @@ impl<'u> Builder<'u> {
                         .field(Field::Operator)
                         .is_some_and(|operator| operator.text() == "&");
                 }
-                Kind::ArgumentList | Kind::InitializerList => {
+                Kind::ArgumentList => {
+                    let callee = parent.parent().and_then(|call| call.field(Field::Function));
+                    return self.unit.language == rex_syntax::source::Language::Cxx
+                        && !callee.is_some_and(|callee| self.takes_values(callee.text()));
+                }
+                Kind::InitializerList => {
                     return self.unit.language == rex_syntax::source::Language::Cxx;
                 }
                 Kind::InitDeclarator => {
@@ -968,6 +973,17 @@ impl<'u> Builder<'u> {
             current = parent;
         }
         false
+    }
+
+    /// Whether all functions of this name get copies of their arguments.
+    fn takes_values(&self, callee: &str) -> bool {
+        let mut functions = self
+            .functions
+            .values()
+            .filter(|function| function.name == callee)
+            .peekable();
+        functions.peek().is_some()
+            && functions.all(|function| !self.source[function.parameters].contains('&'))
     }
 
     fn capture(

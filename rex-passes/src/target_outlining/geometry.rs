@@ -4,7 +4,8 @@ use rex_ir::expr::{BinaryOp, Expr};
 use rex_ir::launch::Launch;
 use rex_ir::program::Program;
 use rex_ir::region::{
-    CanonicalLoop, CapturedObject, Construct, LoopStep, RegionId, Relation, Transport,
+    CanonicalLoop, CapturedObject, Construct, LoopStep, RegionId, Relation, SharingAttribute,
+    Transport,
 };
 use rex_ir::ty::{Meaning, TypeKind};
 use rex_syntax::omp::clause::{Clause, ClauseName};
@@ -22,6 +23,7 @@ pub(super) fn launch(program: &Program, region: RegionId, shape: Shape) -> Launc
             .map(Expr::Source)
     };
     let teams = match expression(ClauseName::NumTeams) {
+        _ if has_first_and_last(construct) => Some(Expr::Int(1)),
         Some(teams) => Some(teams),
         None if construct.has(Leaf::Teams) => open_teams(construct, shape),
         None => Some(Expr::Int(1)),
@@ -80,14 +82,26 @@ pub(super) fn launch(program: &Program, region: RegionId, shape: Shape) -> Launc
     }
 }
 
+/// Whether a copy of a variable begins with the original's value and may also be the one that leaves its own there: no thread may
+/// store before all have read, and only the threads of one team can wait for each other.
+pub(super) fn has_first_and_last(construct: &Construct) -> bool {
+    let symbols = |wanted: SharingAttribute| {
+        construct
+            .sharing
+            .iter()
+            .filter(move |sharing| sharing.attribute == wanted)
+            .map(|sharing| sharing.symbol)
+    };
+    symbols(SharingAttribute::Firstprivate)
+        .any(|first| symbols(SharingAttribute::Lastprivate).any(|last| first == last))
+}
+
 /// What the runtime shapes the grid by when the program leaves the number of teams open.
 fn open_teams(construct: &Construct, shape: Shape) -> Option<Expr> {
-    let reduces = construct.sharing.iter().any(|sharing| {
-        matches!(
-            sharing.attribute,
-            rex_ir::region::SharingAttribute::Reduction { .. }
-        )
-    });
+    let reduces = construct
+        .sharing
+        .iter()
+        .any(|sharing| matches!(sharing.attribute, SharingAttribute::Reduction { .. }));
     match shape {
         Shape::Team if construct.nest.is_some() => Some(Expr::Name("REX_TEAMS_EACH".into())),
         _ if reduces => Some(Expr::Name("REX_TEAMS_FEW".into())),

@@ -5,13 +5,12 @@
 
 mod calls;
 mod escape;
+mod objects;
 mod uniform;
 
-use rex_ir::kernel::{BodyText, CasePlan, Plan, Prologue};
+use rex_ir::kernel::{BodyText, CasePlan, Plan};
 use rex_ir::program::Program;
 use rex_ir::region::ConstructId;
-use rex_ir::symbol::{SymbolId, SymbolKind};
-use rex_ir::ty::TypeKind;
 use rex_syntax::TextRange;
 use rex_syntax::cst::Node;
 use rex_syntax::kind::{Field, Kind};
@@ -219,79 +218,6 @@ impl<'p> Team<'_, 'p> {
         let range = first.range().cover(last.range());
         let body = self.planner.text(range, Context::Thread);
         Plan::Leader(Box::new(body))
-    }
-
-    /// The type that a declaration of variables defines: `struct S { int x; } s;`.
-    fn type_in(&self, node: Node<'p>) -> Option<Plan> {
-        let defined = node.field(Field::Type)?;
-        let has_body = defined.field(Field::Body).is_some();
-        let program = self.program();
-        let record = program
-            .types
-            .records
-            .iter()
-            .find(|(_, record)| {
-                record.is_untagged
-                    && record
-                        .body
-                        .is_some_and(|body| defined.range().contains_range(body))
-            })
-            .map(|(id, _)| id);
-        has_body.then(|| {
-            Plan::Declare(vec![match record {
-                Some(record) => Prologue::Untagged(record),
-                None => Prologue::Declaration(defined.range()),
-            }])
-        })
-    }
-
-    /// A declaration of sequential code: replicated, shared, or the leader's own.
-    fn declaration(&mut self, node: Node<'p>, plans: &mut Vec<Plan>) {
-        let program = self.program();
-        let symbols: Vec<SymbolId> = program
-            .symbols
-            .iter()
-            .filter(|(_, symbol)| {
-                symbol.declaration == Some(node.range())
-                    && matches!(symbol.kind, SymbolKind::Local | SymbolKind::StaticLocal)
-            })
-            .map(|(id, _)| id)
-            .collect();
-        let replicated = symbols.iter().all(|symbol| self.is_replicated(*symbol));
-        let is_lambda = node.fields(Field::Declarator).iter().all(|declarator| {
-            declarator
-                .field(Field::Value)
-                .is_some_and(|value| value.kind() == Kind::LambdaExpression)
-        });
-        // Every thread has its own lambda, which refers to objects of the team.
-        if symbols.is_empty() || replicated || is_lambda {
-            plans.push(Plan::Text(BodyText::verbatim(node.range())));
-            return;
-        }
-        plans.extend(self.type_in(node));
-        for symbol in symbols {
-            let found = &program.symbols[symbol];
-            if let Some(array) = self.planner.sized_array(symbol) {
-                plans.push(Plan::Declare(vec![array]));
-                continue;
-            }
-            let is_reference = matches!(program.types.get(found.ty).kind, TypeKind::Reference(_));
-            if is_reference {
-                plans.push(Plan::Text(BodyText::verbatim(node.range())));
-                return;
-            }
-            let (name, ty) = (found.name.clone(), found.ty);
-            let initializer = found.initializer.map(|initializer| {
-                let (initializer, before) = self.with_results(initializer);
-                plans.extend(before);
-                initializer
-            });
-            plans.push(Plan::Shared {
-                name,
-                ty,
-                initializer,
-            });
-        }
     }
 
     fn conditional(&mut self, node: Node<'p>) -> Plan {

@@ -31,6 +31,7 @@ impl BodyPrinter<'_> {
         for lastprivate in &plan.lastprivates {
             lines.extend(self.lastprivate_copy(lastprivate, plan.space));
         }
+        lines.extend(first_before_last(&plan.lastprivates, plan.space));
         let keeps = !plan.lastprivates.is_empty() || !plan.linears.is_empty();
         lines.extend(self.linear_starts(plan));
         lines.extend(self.final_references(plan, loops));
@@ -393,6 +394,23 @@ pub(super) fn lastprivate_target(plan: &LastprivatePlan) -> String {
     match &plan.target {
         LastprivateTarget::Parameter(parameter) => format!("*{parameter}"),
         LastprivateTarget::Outer => format!("{}__outer", plan.name),
+    }
+}
+
+/// All copies of a variable that has a first and a last value are made before anybody stores the last one.
+pub(super) fn first_before_last(
+    plans: &[LastprivatePlan],
+    space: IterationSpace,
+) -> Option<String> {
+    if !plans.iter().any(|plan| plan.is_firstprivate) {
+        return None;
+    }
+    match space {
+        // The region has one team.
+        IterationSpace::Grid => Some("__syncthreads();".to_string()),
+        IterationSpace::Crew(crew) | IterationSpace::League(crew) => barrier(crew),
+        // The leader copies and stores.
+        IterationSpace::Teams => None,
     }
 }
 

@@ -213,6 +213,22 @@ impl<'p> BodyPrinter<'p> {
                 ty,
                 initializer,
             } => self.shared(name, *ty, initializer.as_ref(), indent),
+            Plan::Reference {
+                name,
+                ty,
+                initializer,
+                is_alike,
+            } => {
+                let declared = self.program.types.declare(*ty, name);
+                let initializer = self.text(initializer, indent);
+                let initializer = initializer.trim();
+                vec![match is_alike {
+                    true => format!("{declared} = {initializer};"),
+                    false => {
+                        format!("{declared} = *rex_leader([&] {{ return &({initializer}); }});")
+                    }
+                }]
+            }
             Plan::Barrier(crew) => team::barrier(*crew).into_iter().collect(),
             Plan::Fence => vec!["__threadfence();".to_string()],
             Plan::Atomic(atomic) => self.atomic(atomic, indent),

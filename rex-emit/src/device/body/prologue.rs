@@ -237,13 +237,43 @@ impl BodyPrinter<'_> {
         if !self.has_constructor(ty) {
             return vec![format!("__shared__ {};", self.declare_mutable(ty, name))];
         }
-        vec![
-            format!("__shared__ rex_room<{}> {name}__room;", self.value_type(ty)),
+        let value = self.value_type(ty);
+        let mut lines = vec![
+            format!("__shared__ rex_storage<{value}> {name}__storage;"),
             format!(
-                "{} = {name}__room.object();",
+                "{} = {name}__storage.object();",
                 self.declare_reference(ty, name)
             ),
-        ]
+        ];
+        if self.has_destructor(ty) {
+            lines.push(format!("rex_destructor<{value}> {name}__end({name});"));
+        }
+        lines
+    }
+
+    /// Whether something must happen when objects of a type, or elements of it, end.
+    fn has_destructor(&self, ty: TypeId) -> bool {
+        let types = &self.program.types;
+        let Some(record) = types.record(types.innermost_element(ty)) else {
+            return false;
+        };
+        let record = &types.records[record];
+        match record.body {
+            Some(body) => {
+                self.program.text(body).contains('~')
+                    || !record.bases.is_empty()
+                    || record
+                        .fields
+                        .iter()
+                        .filter(|field| {
+                            !field.is_static
+                                && !matches!(types.get(field.ty).kind, TypeKind::Reference(_))
+                        })
+                        .any(|field| self.has_destructor(field.ty))
+            }
+            // Those of the standard library that device code can have hold values.
+            None => !types.spell(types.innermost_element(ty)).contains("std::"),
+        }
     }
 
     /// Whether objects of a type, or elements of it, must be constructed.

@@ -1,13 +1,15 @@
 //! Team programs: parallel regions, loops of the team, objects in shared memory.
 
+use rex_ir::effects::has_effects;
 use rex_ir::expr::Expr;
 use rex_ir::kernel::{
     BodyText, CasePlan, Crew, IterationSpace, ParallelPlan, Plan, ReductionPlan, SectionsPlan,
 };
 use rex_ir::ty::{TypeId, TypeKind};
+use rex_syntax::TextRange;
 
 use super::lines::{block, headed, step_in};
-use super::loops::{lastprivate_target, share};
+use super::loops::{first_before_last, lastprivate_target, share};
 use super::{BodyPrinter, STEP};
 use crate::common::expr;
 use smol_str::SmolStr;
@@ -26,7 +28,7 @@ impl BodyPrinter<'_> {
             lines = block(lines);
         }
         let threads = match &plan.threads {
-            Some(threads) => expr::print(self.program, self, threads),
+            Some(threads) => self.computed_once(threads),
             None => "blockDim.x".to_string(),
         };
         let tracks = self.program.device_code.tracks_threads;
@@ -43,6 +45,18 @@ impl BodyPrinter<'_> {
             false => "__syncthreads();".to_string(),
         });
         lines
+    }
+
+    /// A value that all threads use, computed by the leader if computing it can be noticed.
+    fn computed_once(&self, value: &Expr) -> String {
+        let mut sources = Vec::new();
+        value.sources(&mut sources);
+        let text = expr::print(self.program, self, value);
+        let is_noticed = |range: &TextRange| has_effects(self.program, *range);
+        match sources.iter().any(is_noticed) {
+            true => format!("rex_leader([&] {{ return {text}; }})"),
+            false => text,
+        }
     }
 
     /// A parallel region of one thread.
@@ -117,6 +131,7 @@ impl BodyPrinter<'_> {
         for lastprivate in &plan.lastprivates {
             lines.extend(self.lastprivate_copy(lastprivate, space));
         }
+        lines.extend(first_before_last(&plan.lastprivates, space));
         let (start, stride) = share(space);
         let count = plan.sections.len();
         lines.push(format!(

@@ -20,6 +20,10 @@ impl<'p> Team<'_, 'p> {
             program.types.get(program.types.desugar(found.ty)).kind,
             TypeKind::Array { .. }
         );
+        // A member function may change an object of a class.
+        if program.types.record(found.ty).is_some() {
+            return false;
+        }
         let Some(initializer) = found.initializer else {
             return false;
         };
@@ -31,19 +35,7 @@ impl<'p> Team<'_, 'p> {
     /// All threads get the same value from this expression, without side effects.
     pub(super) fn is_uniform(&self, range: TextRange) -> bool {
         let program = self.program();
-        let text = program.text(range);
-        if text.contains("++")
-            || text.contains("--")
-            || text.contains('[')
-            || text.contains("->")
-            || text.contains('{')
-        {
-            return false;
-        }
-        let assigns = text.as_bytes().windows(3).any(|three| {
-            three[1] == b'=' && three[2] != b'=' && !matches!(three[0], b'=' | b'<' | b'>' | b'!')
-        });
-        if assigns || text.trim_start().starts_with('*') || text.contains("(*") {
+        if !self.has_only_values(range, false) {
             return false;
         }
         lex::identifiers(program.source(), range).all(|at| {
@@ -69,6 +61,44 @@ impl<'p> Team<'_, 'p> {
         })
     }
 
+    /// Whether an expression computes from the values of variables alone: no memory behind pointers, no element of an array, no
+    /// side effect (but assignments to variables, if allowed).
+    fn has_only_values(&self, range: TextRange, may_assign: bool) -> bool {
+        let program = self.program();
+        let node = covering(program.unit.tree.root().smallest_at(range), range);
+        let reaches_further = |inner: Node<'_>| match inner.kind() {
+            Kind::AssignmentExpression | Kind::UpdateExpression => !may_assign,
+            Kind::SubscriptExpression
+            | Kind::PointerExpression
+            | Kind::LambdaExpression
+            | Kind::NewExpression
+            | Kind::DeleteExpression
+            | Kind::InitializerList
+            | Kind::CompoundLiteralExpression => true,
+            Kind::FieldExpression => inner
+                .field(Field::Operator)
+                .is_some_and(|operator| operator.text() == "->"),
+            _ => false,
+        };
+        // Macros hide what their bodies do.
+        !program.text(range).contains(['[', '{'])
+            && !node
+                .descendants()
+                .any(|inner| range.contains_range(inner.range()) && reaches_further(inner))
+            && lex::identifiers(program.source(), range).all(|at| {
+                program
+                    .macro_at(program.text(at), at)
+                    .is_none_or(|definition| {
+                        let body = definition.body.as_str();
+                        !body.contains(['[', '{', '&'])
+                            && !body.contains("->")
+                            && !body.contains("++")
+                            && !body.contains("--")
+                            && !body.trim_start_matches('(').starts_with('*')
+                    })
+            })
+    }
+
     fn is_uniform_name(&self, symbol: SymbolId) -> bool {
         let program = self.program();
         let found = &program.symbols[symbol];
@@ -77,8 +107,9 @@ impl<'p> Team<'_, 'p> {
             kind if !kind.is_variable() => return false,
             _ => {}
         }
+        let is_reference = matches!(program.types.get(found.ty).kind, TypeKind::Reference(_));
         if found.kind == SymbolKind::Parameter && self.planner.region.is_none() {
-            return !self.is_assigned(symbol);
+            return !is_reference && !self.is_assigned(symbol);
         }
         let Some(region) = self.planner.region() else {
             return self.is_loop_variable(symbol)
@@ -91,7 +122,7 @@ impl<'p> Team<'_, 'p> {
         {
             return match capture.transport {
                 Transport::Literal => !capture.may_be_written,
-                Transport::Pointee | Transport::DevicePointer => true,
+                Transport::Pointee | Transport::DevicePointer => !capture.may_be_written,
                 _ => false,
             };
         }
@@ -101,8 +132,14 @@ impl<'p> Team<'_, 'p> {
             .zip(statement)
             .is_some_and(|(declared, statement)| statement.contains_range(declared));
         if !inside {
-            // A copied constant.
-            return found.initializer.is_some();
+            let is_copied = found
+                .declaration
+                .is_some_and(|declaration| region.local_declarations.contains(&declaration));
+            let types = &program.types;
+            let is_constant = types.get(types.object_type(found.ty)).is_const
+                && found.initializer.is_some()
+                && !is_reference;
+            return is_copied || is_constant;
         }
         self.is_loop_variable(symbol) || self.is_replicated(symbol)
     }
@@ -158,25 +195,25 @@ impl<'p> Team<'_, 'p> {
                 .zip(declaration)
                 .is_none_or(|(other, own)| other.end() <= own.start())
         };
-        let uniform_but_self = |range: TextRange| {
-            lex::identifiers(program.source(), range).all(|at| {
-                program.text(at) == name
-                    || program
-                        .scopes
-                        .resolve(&program.symbols, program.text(at), at)
-                        .is_some_and(|other| is_earlier(other) && self.is_uniform_name(other))
-                    || program.macro_at(program.text(at), at).is_some()
-            }) && !program.text(range).contains('[')
-                && !program.text(range).contains("->")
+        let uniform_but_self = |range: TextRange, may_assign: bool| {
+            self.has_only_values(range, may_assign)
+                && lex::identifiers(program.source(), range).all(|at| {
+                    program.text(at) == name
+                        || program
+                            .scopes
+                            .resolve(&program.symbols, program.text(at), at)
+                            .is_some_and(|other| is_earlier(other) && self.is_uniform_name(other))
+                        || program.macro_at(program.text(at), at).is_some()
+                })
         };
         let Some(body) = node.field(Field::Body) else {
             return false;
         };
         self.is_uniform(initializer)
-            && uniform_but_self(condition.range())
+            && uniform_but_self(condition.range(), false)
             && node
                 .field(Field::Update)
-                .is_none_or(|update| uniform_but_self(update.range()))
+                .is_none_or(|update| uniform_but_self(update.range(), true))
             && !self.assigned_in(symbol, body.range())
     }
 
@@ -228,7 +265,18 @@ fn may_change(node: Node<'_>, is_pointer: bool, language: Language) -> bool {
                     .is_some_and(|operator| operator.text() == "&");
             }
             // C passes values.
-            Kind::ArgumentList => return language == Language::Cxx,
+            Kind::ArgumentList | Kind::InitializerList | Kind::LambdaCaptureInitializer => {
+                return language == Language::Cxx;
+            }
+            Kind::InitDeclarator => {
+                return parent
+                    .field(Field::Declarator)
+                    .is_some_and(|declarator| declarator.kind() == Kind::ReferenceDeclarator);
+            }
+            // A member function.
+            Kind::CallExpression => {
+                return parent.field(Field::Function) == Some(current) && current != node;
+            }
             _ => return false,
         }
         current = parent;

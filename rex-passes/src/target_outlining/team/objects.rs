@@ -1,0 +1,254 @@
+//! Declarations of sequential code: replicated, shared, or the leader's own.
+
+use rex_ir::kernel::{BodyText, Crew, Plan, Prologue};
+use rex_ir::region::CapturedObject;
+use rex_ir::symbol::{SymbolId, SymbolKind};
+use rex_ir::ty::TypeKind;
+use rex_syntax::cst::Node;
+use rex_syntax::kind::{Field, Kind};
+use rex_syntax::{TextRange, lex};
+use smol_str::{SmolStr, format_smolstr};
+
+use super::{Team, covering};
+
+impl<'p> Team<'_, 'p> {
+    /// The type that a declaration of variables defines: `struct S { int x; } s;`.
+    fn type_in(&self, node: Node<'p>) -> Option<Plan> {
+        let defined = node.field(Field::Type)?;
+        let has_body = defined.field(Field::Body).is_some();
+        let program = self.program();
+        let record = program
+            .types
+            .records
+            .iter()
+            .find(|(_, record)| {
+                record.is_untagged
+                    && record
+                        .body
+                        .is_some_and(|body| defined.range().contains_range(body))
+            })
+            .map(|(id, _)| id);
+        has_body.then(|| {
+            Plan::Declare(vec![match record {
+                Some(record) => Prologue::Untagged(record),
+                None => Prologue::Declaration(defined.range()),
+            }])
+        })
+    }
+
+    /// A declaration of sequential code.
+    pub(super) fn declaration(&mut self, node: Node<'p>, plans: &mut Vec<Plan>) {
+        let program = self.program();
+        let symbols: Vec<SymbolId> = program
+            .symbols
+            .iter()
+            .filter(|(_, symbol)| {
+                symbol.declaration == Some(node.range())
+                    && matches!(symbol.kind, SymbolKind::Local | SymbolKind::StaticLocal)
+            })
+            .map(|(id, _)| id)
+            .collect();
+        let replicated = symbols.iter().all(|symbol| self.is_replicated(*symbol));
+        if symbols.is_empty() || replicated {
+            plans.push(Plan::Text(BodyText::verbatim(node.range())));
+            return;
+        }
+        let lambdas: Vec<Node<'p>> = node
+            .fields(Field::Declarator)
+            .iter()
+            .filter_map(|declarator| declarator.field(Field::Value))
+            .filter(|value| value.kind() == Kind::LambdaExpression)
+            .collect();
+        if lambdas.len() == symbols.len() {
+            return self.lambdas(node, &lambdas, plans);
+        }
+        plans.extend(self.type_in(node));
+        for symbol in symbols {
+            let found = &program.symbols[symbol];
+            if let Some(array) = self.planner.sized_array(symbol) {
+                plans.push(Plan::Declare(vec![array]));
+                continue;
+            }
+            let initializer = found.initializer.map(|initializer| {
+                let (initializer, before) = self.with_results(initializer);
+                plans.extend(before);
+                initializer
+            });
+            let name = found.name.clone();
+            plans.push(match program.types.get(found.ty).kind {
+                TypeKind::Reference(to) => match self.referent(initializer, to) {
+                    Referent::Everybodys(initializer) => Plan::Reference {
+                        name,
+                        ty: found.ty,
+                        initializer,
+                        is_alike: true,
+                    },
+                    Referent::Leaders(initializer) => Plan::Reference {
+                        name,
+                        ty: found.ty,
+                        initializer,
+                        is_alike: false,
+                    },
+                    Referent::Value(initializer) => Plan::Shared {
+                        name,
+                        ty: to,
+                        initializer,
+                    },
+                },
+                _ => Plan::Shared {
+                    name,
+                    ty: found.ty,
+                    initializer,
+                },
+            });
+        }
+    }
+
+    /// Every thread has its own lambda, which refers to objects of the team or has copies of them.
+    fn lambdas(&mut self, node: Node<'p>, lambdas: &[Node<'p>], plans: &mut Vec<Plan>) {
+        let program = self.program();
+        let mut text = BodyText::verbatim(node.range());
+        for lambda in lambdas {
+            let Some(captures) = lambda.field(Field::Captures) else {
+                continue;
+            };
+            let is_listed = |at: TextRange| captures.range().contains_range(at);
+            let copies_all = program
+                .text(captures.range())
+                .trim_start_matches('[')
+                .trim_start()
+                .starts_with('=');
+            let mut copied: Vec<SmolStr> = Vec::new();
+            for at in lex::identifiers(program.source(), lambda.range()) {
+                let name = program.text(at);
+                let is_copied = match is_listed(at) {
+                    true => {
+                        let before = &program.source()[..usize::from(at.start())];
+                        let after = &program.source()[usize::from(at.end())..];
+                        before.trim_end().ends_with(['[', ','])
+                            && after.trim_start().starts_with([']', ','])
+                    }
+                    false => copies_all,
+                };
+                let is_shared = || {
+                    program
+                        .scopes
+                        .resolve(&program.symbols, name, at)
+                        .is_some_and(|symbol| self.is_shared_object(symbol, *lambda))
+                };
+                if !is_copied || copied.iter().any(|known| known == name) || !is_shared() {
+                    continue;
+                }
+                copied.push(SmolStr::from(name));
+                if is_listed(at) {
+                    let words = format_smolstr!("{name} = {name}");
+                    text.replacements.push((at, Plan::Words(words)));
+                }
+            }
+            if copies_all && !copied.is_empty() {
+                let words: Vec<String> = copied
+                    .iter()
+                    .map(|name| format!(", {name} = {name}"))
+                    .collect();
+                let start = captures.range().start();
+                let equals = program.text(captures.range()).find('=').unwrap_or(0);
+                let Ok(equals) = u32::try_from(equals) else {
+                    continue;
+                };
+                let at = TextRange::at(start + rex_syntax::TextSize::new(equals), 1.into());
+                let words = format_smolstr!("={}", words.concat());
+                text.replacements.push((at, Plan::Words(words)));
+            }
+        }
+        text.replacements.sort_by_key(|(at, _)| at.start());
+        let copies = !text.replacements.is_empty();
+        plans.push(Plan::Text(text));
+        // The leader changes the originals after all have copied.
+        plans.extend(copies.then_some(Plan::Barrier(Crew::Block)));
+    }
+
+    /// Whether a variable around a lambda is one scalar or class object of the team, in shared memory.
+    fn is_shared_object(&self, symbol: SymbolId, lambda: Node<'p>) -> bool {
+        let program = self.program();
+        let found = &program.symbols[symbol];
+        if matches!(
+            program.types.get(program.types.desugar(found.ty)).kind,
+            TypeKind::Array { .. } | TypeKind::Reference(_)
+        ) || !matches!(found.kind, SymbolKind::Local | SymbolKind::Parameter)
+            || found
+                .declared_at
+                .is_none_or(|declared| lambda.range().contains_range(declared))
+        {
+            return false;
+        }
+        let region = self.planner.region();
+        let capture = region.and_then(|region| {
+            region
+                .captures
+                .iter()
+                .find(|capture| capture.object == CapturedObject::Variable(symbol))
+        });
+        match (capture, found.kind) {
+            (Some(capture), _) => capture.may_be_written,
+            (None, SymbolKind::Parameter) => self.is_assigned(symbol),
+            (None, _) => !self.is_replicated(symbol),
+        }
+    }
+
+    /// What a reference of sequential code refers to.
+    fn referent(&self, initializer: Option<BodyText>, to: rex_ir::ty::TypeId) -> Referent {
+        let program = self.program();
+        let Some(initializer) = initializer else {
+            return Referent::Value(None);
+        };
+        let root = program.unit.tree.root();
+        let mut node = covering(root.smallest_at(initializer.range), initializer.range);
+        while node.kind() == Kind::InitializerList
+            && let Some(inner) = node.children().next()
+        {
+            node = inner;
+        }
+        let is_constant = program.types.get(to).is_const;
+        let names_object = matches!(
+            node.kind(),
+            Kind::Identifier
+                | Kind::QualifiedIdentifier
+                | Kind::FieldExpression
+                | Kind::SubscriptExpression
+                | Kind::PointerExpression
+                | Kind::ParenthesizedExpression
+        );
+        if is_constant && !names_object {
+            return Referent::Value(Some(initializer));
+        }
+        match self.is_same_place(node) {
+            true => Referent::Everybodys(initializer),
+            false => Referent::Leaders(initializer),
+        }
+    }
+
+    /// Whether all threads find the same object by themselves, whenever they look.
+    fn is_same_place(&self, node: Node<'p>) -> bool {
+        match node.kind() {
+            Kind::Identifier | Kind::QualifiedIdentifier => true,
+            Kind::FieldExpression => {
+                node.field(Field::Operator)
+                    .is_none_or(|operator| operator.text() == ".")
+                    && node
+                        .field(Field::Argument)
+                        .is_some_and(|object| self.is_same_place(object))
+            }
+            _ => false,
+        }
+    }
+}
+
+/// What a reference refers to.
+enum Referent {
+    /// An object that every thread can name.
+    Everybodys(BodyText),
+    /// An object that the leader finds.
+    Leaders(BodyText),
+    /// A value without a place of its own.
+    Value(Option<BodyText>),
+}

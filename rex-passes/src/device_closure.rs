@@ -225,6 +225,10 @@ fn take(program: &Program, id: FunctionId, function: &Function, closure: &mut Cl
     if program.holds_target_constructs(id) {
         return;
     }
+    take_as_it_is(program, id, function, closure);
+}
+
+fn take_as_it_is(program: &Program, id: FunctionId, function: &Function, closure: &mut Closure) {
     if !closure.functions.insert(id) {
         return;
     }
@@ -248,6 +252,7 @@ fn follow(program: &Program, call: &Call, closure: &mut Closure, missing: &mut V
         }
     }
     if found || device_functions::is_known(&call.name) {
+        take_with_regions(program, call, closure);
         return;
     }
     let resolved = program
@@ -291,6 +296,30 @@ fn follow(program: &Program, call: &Call, closure: &mut Closure, missing: &mut V
     let is_called_in_text = program.text(call.at) == call.name;
     if is_called_in_text {
         missing.push(call.clone());
+    }
+}
+
+/// A region may call a function with regions of its own, if there is no other of the name: the thread that calls executes them.
+fn take_with_regions(program: &Program, call: &Call, closure: &mut Closure) {
+    let named = || {
+        program
+            .functions
+            .iter()
+            .filter(|(_, function)| function.name == call.name && !function.is_main)
+    };
+    let is_called = call.callee == Callee::Function
+        && program
+            .regions
+            .values()
+            .any(|region| region.calls.contains(call));
+    let holds_regions_only = |id: FunctionId| {
+        let mut data = program.data_constructs.values();
+        program.holds_target_constructs(id) && !data.any(|construct| construct.function == id)
+    };
+    if is_called && named().all(|(id, _)| holds_regions_only(id)) {
+        for (id, function) in named() {
+            take_as_it_is(program, id, function, closure);
+        }
     }
 }
 

@@ -5,6 +5,7 @@
 
 use rex_ir::program::Program;
 use rex_syntax::edit::{EditConflict, EditSet};
+use rex_syntax::source::Language;
 use rex_syntax::{TextRange, TextSize};
 
 use super::body::BodyPrinter;
@@ -57,6 +58,18 @@ pub(super) fn print(program: &Program, range: TextRange) -> Result<String, EditC
     for method in &program.method_declarations {
         if range.contains_range(*method) && !replaced.contains_range(*method) {
             edits.insert(method.start() - range.start(), 0, BOTH_SIDES);
+        }
+    }
+    if program.language() == Language::C {
+        // Types inside are defined in front.
+        for (at, word) in &program.conversions {
+            if range.contains_range(*at) {
+                let place = *at - range.start();
+                match at.is_empty() {
+                    true => edits.insert(place.start(), 0, word.to_string()),
+                    false => edits.replace(place, word.to_string()),
+                }
+            }
         }
     }
     for (body, declarations) in members(program, range) {

@@ -17,6 +17,7 @@ impl<'u> Builder<'u> {
         let has_code = !self.regions.is_empty() || !self.device_functions.is_empty();
         if has_code && self.unit.language == Language::C {
             self.read_conversions_of_c();
+            self.hoist_inner_types();
         }
         self.read_aligned_declarations();
         self.call_variants();

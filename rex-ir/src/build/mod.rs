@@ -12,6 +12,7 @@ mod conversions;
 mod declare_target;
 mod designators;
 mod foreign;
+mod hoisted;
 mod implicit;
 mod instances;
 mod items;

@@ -1,0 +1,88 @@
+//! Types that C defines inside a struct: there they belong to the scope around it, in the device's C++ they would not.
+
+use rex_syntax::TextRange;
+use rex_syntax::cst::Node;
+use rex_syntax::kind::{Field, Kind};
+use smol_str::SmolStr;
+
+use super::Builder;
+
+impl<'u> Builder<'u> {
+    /// Device code defines them in front of the struct.
+    pub(super) fn hoist_inner_types(&mut self) {
+        let unit = self.unit;
+        for node in unit.tree.nodes() {
+            if !defines_type(node) || node.ancestors().any(defines_type) {
+                continue;
+            }
+            let mut definitions = Vec::new();
+            for inner in outermost_inside(node) {
+                let reference = hoist(inner, &mut definitions);
+                self.conversions
+                    .push((inner.range(), SmolStr::from(reference)));
+            }
+            if definitions.is_empty() {
+                continue;
+            }
+            let statement = node
+                .ancestors()
+                .take_while(|outer| {
+                    matches!(outer.kind(), Kind::Declaration | Kind::TypeDefinition)
+                })
+                .last()
+                .unwrap_or(node);
+            let text = format!("{}\n", definitions.join("\n"));
+            let at = TextRange::empty(statement.range().start());
+            self.conversions.push((at, SmolStr::from(text)));
+        }
+    }
+}
+
+fn defines_type(node: Node<'_>) -> bool {
+    matches!(
+        node.kind(),
+        Kind::StructSpecifier | Kind::UnionSpecifier | Kind::EnumSpecifier
+    ) && node.field(Field::Body).is_some()
+}
+
+/// Whether a definition inside a struct means something outside it.
+fn is_seen_outside(node: Node<'_>) -> bool {
+    defines_type(node) && (node.kind() == Kind::EnumSpecifier || node.field(Field::Name).is_some())
+}
+
+fn outermost_inside(outer: Node<'_>) -> Vec<Node<'_>> {
+    outer
+        .descendants()
+        .filter(|node| *node != outer && is_seen_outside(*node))
+        .filter(|node| {
+            let mut between = node.ancestors().take_while(|ancestor| *ancestor != outer);
+            !between.any(is_seen_outside)
+        })
+        .collect()
+}
+
+/// Adds a definition and those inside it; returns what stands for it in the struct.
+fn hoist(node: Node<'_>, definitions: &mut Vec<String>) -> String {
+    let mut text = node.text().to_string();
+    let start = node.range().start();
+    for inner in outermost_inside(node).into_iter().rev() {
+        let reference = hoist(inner, definitions);
+        let (from, to) = (inner.range().start() - start, inner.range().end() - start);
+        text.replace_range(usize::from(from)..usize::from(to), &reference);
+    }
+    let keyword = match node.kind() {
+        Kind::StructSpecifier => "struct",
+        Kind::UnionSpecifier => "union",
+        _ => "enum",
+    };
+    let reference = match node.field(Field::Name) {
+        Some(name) => format!("{keyword} {}", name.text()),
+        None => {
+            let name = format!("{keyword} rex_{keyword}_{}", u32::from(start));
+            text = text.replacen(keyword, &name, 1);
+            name
+        }
+    };
+    definitions.push(format!("{text};"));
+    reference
+}

@@ -76,6 +76,11 @@ REX_INDEX(gridDim, nctaid)
 __device__ __forceinline__ void __syncwarp(unsigned mask = ~0u) {
   asm volatile("bar.warp.sync %0;" : : "r"(mask) : "memory");
 }
+__device__ __forceinline__ unsigned __activemask() {
+  unsigned mask;
+  asm volatile("activemask.b32 %0;" : "=r"(mask));
+  return mask;
+}
 __device__ __forceinline__ unsigned __shfl_down_sync(unsigned mask, unsigned value, unsigned distance) {
   unsigned result;
   asm volatile("shfl.sync.down.b32 %0, %1, %2, 31, %3;"

@@ -5,15 +5,18 @@
 REX_DEVICE void rex_lock_init(unsigned *lock) { atomicExch(lock, 0u); }
 
 REX_DEVICE bool rex_lock_try(unsigned *lock) {
-  if (atomicCAS(lock, 0u, 1u) != 0u) return false;
+  if (*const_cast<volatile unsigned *>(lock) != 0u || atomicCAS(lock, 0u, 1u) != 0u) return false;
   __threadfence();
   return true;
 }
 
+/// Takes the lock; waits longer each time that another has it.
 REX_DEVICE void rex_lock_take(unsigned *lock) {
-  while (!rex_lock_try(lock)) {
+  for (unsigned nanoseconds = 32; !rex_lock_try(lock); nanoseconds = nanoseconds < 2048 ? nanoseconds * 2 : 2048) {
 #ifdef REX_DEVICE_HOST
     rex_host_pause();
+#elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 700
+    asm volatile("nanosleep.u32 %0;" : : "r"(nanoseconds));
 #endif
   }
 }
@@ -23,21 +26,47 @@ REX_DEVICE void rex_lock_release(unsigned *lock) {
   atomicExch(lock, 0u);
 }
 
+/// A critical section of the threads of a warp that come to it together: the first of them takes the lock for all, they
+/// enter one after the other.
+class rex_critical {
+public:
+#ifdef REX_DEVICE_HOST
+  explicit rex_critical(unsigned *lock) : lock_(lock), waiting_(1) { rex_lock_take(lock_); }
+  bool is_my_turn() const { return true; }
+#else
+  explicit REX_DEVICE rex_critical(unsigned *lock) : lock_(lock), together_(__activemask()), waiting_(together_) {
+    if (is_my_turn()) rex_lock_take(lock_);
+    __syncwarp(together_);
+  }
+  /// Whether this is the first of those that have not been inside.
+  REX_DEVICE bool is_my_turn() const { return (waiting_ & (0u - waiting_)) == 1u << threadIdx.x % 32; }
+#endif
+  rex_critical(const rex_critical &) = delete;
+
+  REX_DEVICE bool is_open() const { return waiting_ != 0; }
+  REX_DEVICE void next() {
+    const bool leaves_last = (waiting_ & (waiting_ - 1)) == 0 && is_my_turn();
+    waiting_ &= waiting_ - 1;
+#ifndef REX_DEVICE_HOST
+    __syncwarp(together_);
+#endif
+    if (leaves_last) rex_lock_release(lock_);
+  }
+
+private:
+  unsigned *lock_;
+#ifndef REX_DEVICE_HOST
+  unsigned together_;
+#endif
+  unsigned waiting_;
+};
+
 /// REX_CRITICAL_LOCK(name) at file scope, then  REX_CRITICAL(name) { statements }.
-/// The threads of a warp enter one after the other: the thread that has the lock goes through the statements
-/// and gives it back inside the loop in which the others wait.
 #define REX_CRITICAL_LOCK(name) static __device__ unsigned name
 #define REX_CRITICAL(name)                                                                                   \
-  for (bool rex_is_done = false; !rex_is_done;)                                                              \
-    if (!rex_lock_try(&name)) {                                                                              \
-      REX_CRITICAL_WAIT();                                                                                   \
-    } else                                                                                                   \
-      for (; !rex_is_done; rex_lock_release(&name), rex_is_done = true)
-#ifdef REX_DEVICE_HOST
-#define REX_CRITICAL_WAIT() rex_host_pause()
-#else
-#define REX_CRITICAL_WAIT() ((void)0)
-#endif
+  for (rex_critical rex_section(&name); rex_section.is_open(); rex_section.next())                           \
+    if (!rex_section.is_my_turn()) {                                                                         \
+    } else
 
 // ---- Atomic updates -------------------------------------------------------------------------------------
 
@@ -426,7 +455,8 @@ REX_DEVICE void rex_barrier(unsigned threads) {
 #ifdef REX_TRACK_THREADS
 
 /// What the threads of a block execute: the number of threads of the running parallel region, 0 in the
-/// sequential code of the team, and for each thread how many parallel regions of its own it is in.
+/// sequential code of the team, and for each thread how many parallel regions of its own it is in, with a mark
+/// if the kernel is one parallel region of all threads.
 struct rex_account {
   unsigned threads;
   unsigned char nested[1024];
@@ -437,10 +467,12 @@ REX_DEVICE rex_account *rex_block_account() {
 }
 REX_DEVICE unsigned char &rex_nesting() { return rex_block_account()->nested[threadIdx.x % 1024]; }
 
-/// At the start of a kernel: 0 threads for sequential code, whose first thread changes the number later.
+/// At the start of a kernel: all threads of the block in a parallel region, or 0 for sequential code, whose first thread
+/// changes the number later.
+constexpr unsigned char rex_all_threads = 0x80;
 REX_DEVICE void rex_begin(unsigned threads) {
-  if (threads > 0 || threadIdx.x == 0) rex_block_account()->threads = threads;
-  rex_nesting() = 0;
+  if (threads == 0 && threadIdx.x == 0) rex_block_account()->threads = 0;
+  rex_nesting() = threads > 0 ? rex_all_threads : 0;
 }
 
 /// Begins a parallel region in sequential code of the team, as rex_crew; rex_join ends it.
@@ -461,8 +493,10 @@ struct rex_nested {
   rex_nested(const rex_nested &) = delete;
 };
 
-REX_DEVICE unsigned rex_outer_threads() { return rex_block_account()->threads; }
-REX_DEVICE unsigned rex_nesting_level() { return rex_nesting(); }
+REX_DEVICE unsigned rex_outer_threads() {
+  return rex_nesting() & rex_all_threads ? blockDim.x : rex_block_account()->threads;
+}
+REX_DEVICE unsigned rex_nesting_level() { return rex_nesting() & (rex_all_threads - 1u); }
 
 #else
 

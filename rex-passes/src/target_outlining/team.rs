@@ -98,13 +98,23 @@ impl<'p> Team<'_, 'p> {
             Kind::ReturnStatement => self.return_statement(node),
             Kind::SwitchStatement => self.switch(node),
             Kind::ExpressionStatement => self.expression_statement(node),
-            _ => {
+            kind => {
+                let (what, help) = match kind {
+                    Kind::GotoStatement | Kind::LabeledStatement => (
+                        "a `goto` beside parallel regions is not supported in a target region",
+                        "use `if`, loops, `break` or `continue` around the `parallel`, or put the label and its jumps into one statement without `parallel`",
+                    ),
+                    _ => (
+                        "this statement around a parallel region is not supported in a target region yet",
+                        "use blocks, `if`, `switch`, `for`, `while` or `do` around the `parallel`",
+                    ),
+                };
                 let diagnostic = rex_syntax::diag::Diagnostic::new(
                     rex_syntax::diag::Code::UnsupportedStatement,
                     self.program().at(node.range()),
-                    "this statement around a parallel region is not supported in a target region yet",
+                    what,
                 )
-                .with_help("use blocks, `if`, `switch`, `for`, `while` or `do` around the `parallel`");
+                .with_help(help);
                 self.planner.errors.push(diagnostic);
                 Plan::Nothing
             }

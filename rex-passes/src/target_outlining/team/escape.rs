@@ -1,11 +1,28 @@
 //! Statements that lead out of themselves.
 
 use rex_syntax::cst::Node;
-use rex_syntax::kind::Kind;
+use rex_syntax::kind::{Field, Kind};
 
 /// Whether control may leave a statement other than at its end.
 pub(super) fn leaves(node: Node<'_>) -> bool {
-    leaves_from(node, Inside::default())
+    leaves_from(node, Inside::default()) || jumps_out(node)
+}
+
+/// Whether a `goto` leads to a label outside of the statement.
+fn jumps_out(statement: Node<'_>) -> bool {
+    let label = |node: Node<'_>| {
+        node.field(Field::Label)
+            .map(|label| label.text().to_owned())
+    };
+    let known: Vec<String> = statement
+        .descendants()
+        .filter(|node| node.kind() == Kind::LabeledStatement)
+        .filter_map(label)
+        .collect();
+    statement
+        .descendants()
+        .filter(|node| node.kind() == Kind::GotoStatement)
+        .any(|jump| label(jump).is_none_or(|label| !known.contains(&label)))
 }
 
 /// What is around a place, within the statement.
@@ -17,7 +34,7 @@ struct Inside {
 
 fn leaves_from(node: Node<'_>, inside: Inside) -> bool {
     let inner = match node.kind() {
-        Kind::ReturnStatement | Kind::GotoStatement => return true,
+        Kind::ReturnStatement => return true,
         Kind::BreakStatement => return !inside.a_loop && !inside.a_switch,
         Kind::ContinueStatement => return !inside.a_loop,
         Kind::LambdaExpression => return false,

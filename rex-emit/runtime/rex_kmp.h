@@ -145,6 +145,9 @@ struct __tgt_kernel_arguments {
 #define REX_INOUTSET inoutset
 #endif
 
+/* A call through a pointer, where device code looks the function up. */
+#define rex_indirect(function, hosts, devices, n) (function)
+
 /* An allocate directive. gcc does not take it for all variables: there they lie where variables lie. */
 #ifdef __clang__
 #define REX_PRAGMA(...) _Pragma(#__VA_ARGS__)

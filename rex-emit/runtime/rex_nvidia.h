@@ -646,6 +646,14 @@ template <typename Lock> REX_DEVICE int rex_omp_test_lock(Lock *lock) {
   return rex_lock_try(reinterpret_cast<unsigned *>(lock));
 }
 
+/// The device's function for an address of the host (`declare target indirect`); an address of the device stays.
+template <typename Function>
+REX_DEVICE Function rex_indirect(Function function, void *const *hosts, void *const *devices, int n) {
+  for (int i = 0; i < n; i++)
+    if (hosts[i] == reinterpret_cast<void *>(function)) return reinterpret_cast<Function>(devices[i]);
+  return function;
+}
+
 // ---- Memory of OpenMP's allocators ------------------------------------------------------------------------
 //
 // All memory comes from malloc, which every thread of the device can use. Of the traits, the alignment and what happens when

@@ -91,10 +91,10 @@ impl Builder<'_> {
         let diagnostic = Diagnostic::new(
             Code::UnsupportedClause,
             self.at(clause.range),
-            "`indirect` on `declare target` is not supported",
+            "`indirect` on this `declare target` is not supported",
         )
-        .with_note("a function pointer of the host means nothing on the device")
-        .with_help("pass a number and call the functions by name: `switch (which) { case 0: first(x); .. }`");
+        .with_note("it names no function that is declared before it")
+        .with_help("declare the functions first");
         self.diagnostics.push(diagnostic);
     }
 

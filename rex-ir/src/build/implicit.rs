@@ -133,6 +133,8 @@ impl Builder<'_> {
         };
         let by_rule = match category {
             Category::Aggregate => Transport::Storage,
+            // Functions are not mapped.
+            Category::Pointer if self.points_to_function(object) => by_value.clone(),
             Category::Pointer => Transport::Pointee,
             Category::Dependent => Transport::ByCategory,
             _ => by_value.clone(),
@@ -162,6 +164,14 @@ impl Builder<'_> {
             | DefaultmapBehavior::Tofrom
             | DefaultmapBehavior::Present => Transport::Storage,
         })
+    }
+
+    fn points_to_function(&self, object: CapturedObject) -> bool {
+        let CapturedObject::Variable(symbol) = object else {
+            return false;
+        };
+        let target = self.types.element(self.symbols[symbol].ty);
+        target.is_some_and(|target| self.types.category(target) == Category::Function)
     }
 
     /// Whether a data-sharing clause of the construct, or of a directive merged into it, names the variable.

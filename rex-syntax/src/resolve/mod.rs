@@ -5,6 +5,7 @@
 
 mod context;
 mod dispatch;
+mod indirect;
 mod loops;
 mod metadirective;
 mod variant;
@@ -40,7 +41,11 @@ pub(crate) fn edits(unit: &Unit) -> EditSet {
         .directives
         .iter()
         .filter_map(|directive| directive.first())
-        .any(stands_for_text);
+        .any(stands_for_text)
+        || unit
+            .directives
+            .iter()
+            .any(|directive| indirect::is_indirect(unit.tree.text(), directive));
     if !any {
         return EditSet::new();
     }
@@ -49,6 +54,7 @@ pub(crate) fn edits(unit: &Unit) -> EditSet {
         variant::edits,
         dispatch::edits,
         loops::edits,
+        indirect::edits,
     ];
     rounds
         .iter()

@@ -290,6 +290,23 @@ fn device_code_of_archives_is_called_and_of_shared_libraries_is_not() {
 }
 
 #[test]
+fn a_program_without_device_code_may_ask_for_devices() {
+    let program = "#include <omp.h>\n\
+        static int two(void) { return 2; }\n\
+        #pragma omp declare variant(two) match(construct = {dispatch})\n\
+        static int one(void) { return 1; }\n\
+        int main(void) {\n  int x = 0;\n#pragma omp dispatch\n  x = one();\n  return omp_get_num_devices() < 0 || x != 2;\n}\n";
+    let Some(project) = Project::with(&[("main.c", program)]) else {
+        return;
+    };
+    project.check("rexcc -fopenmp main.c -o prog");
+    project.check("prog");
+    project.check("rexcc -fopenmp -c main.c");
+    project.check("rexcc -fopenmp main.o -o prog");
+    project.check("prog");
+}
+
+#[test]
 fn objects_do_not_depend_on_temporary_folders() {
     let Some(project) = Project::with(&[("main.c", MAIN)]) else {
         return;

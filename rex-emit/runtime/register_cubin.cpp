@@ -2352,16 +2352,16 @@ REX_REPLACES int omp_target_disassociate_ptr(const void *host, int number) {
   return 0;
 }
 
-// What gcc makes of the error directive at run time (libgomp/error.c), which LLVM's runtime lacks.
+// What gcc makes of the error directive at run time (error.c of its OpenMP runtime), which LLVM's runtime lacks.
 
 static void rex_error_directive(const char *kind, const char *message, size_t length) {
   fflush(stdout);
   if (message == nullptr)
-    fprintf(stderr, "libgomp: %serror directive encountered\n", kind);
+    fprintf(stderr, "rex: %serror directive encountered\n", kind);
   else if (length == static_cast<size_t>(-1))
-    fprintf(stderr, "libgomp: %serror directive encountered: %s\n", kind, message);
+    fprintf(stderr, "rex: %serror directive encountered: %s\n", kind, message);
   else
-    fprintf(stderr, "libgomp: %serror directive encountered: %.*s\n", kind, static_cast<int>(length), message);
+    fprintf(stderr, "rex: %serror directive encountered: %.*s\n", kind, static_cast<int>(length), message);
 }
 
 __attribute__((weak)) void GOMP_warning(const char *message, size_t length) {

@@ -88,7 +88,9 @@ pub(super) fn program(cx: &Cx) -> Result<Ended, Error> {
         Gathered::LinkerDecides => image.trial_link(&parts)?,
     };
     let mut objects = Vec::new();
-    if !records.is_empty() {
+    if records.is_empty() {
+        objects.push(start_of_runtime(cx, work.path())?);
+    } else {
         image.make(&records)?;
         objects.push(image.registration.object.clone());
     }
@@ -101,6 +103,23 @@ pub(super) fn program(cx: &Cx) -> Result<Ended, Error> {
         drop_section(cx, &output)?;
     }
     Ok(Ended::Made)
+}
+
+/// Starts LLVM's offload runtime in a program without an image, which asks it nonetheless: since LLVM 19 it answers only then.
+const START: &str = "\
+extern void __tgt_rtl_init(void) __attribute__((weak));
+extern void __tgt_rtl_deinit(void) __attribute__((weak));
+__attribute__((constructor)) static void start(void) { if (__tgt_rtl_init) __tgt_rtl_init(); }
+__attribute__((destructor)) static void stop(void) { if (__tgt_rtl_deinit) __tgt_rtl_deinit(); }
+";
+
+fn start_of_runtime(cx: &Cx, folder: &Path) -> Result<PathBuf, Error> {
+    let source = folder.join("start.c");
+    let object = folder.join("start.o");
+    Writer::new([]).write(&source, START.as_bytes())?;
+    let compile = Command::of_compiler(&cx.host()?.c).args(["-fPIC", "-c"]);
+    run_all(cx, [compile.arg(&source).arg("-o").arg(&object)])?;
+    Ok(object)
 }
 
 /// Whether a library is a host OpenMP runtime: build systems name gcc's, and the program has LLVM's.

@@ -314,6 +314,11 @@ public:
   unsigned capability() const { return capability_; }
   /// Header version of a cubin: 7 as CUDA 12 writes, 8 as CUDA 13 writes.
   unsigned cubin_version() const { return cubin_version_; }
+  /// Bytes of shared memory that a kernel of a cubin has by itself; of one that is not known, the most that any has.
+  uint64_t shared_bytes(const std::string &kernel) const {
+    auto found = shared_bytes_.find(kernel);
+    return found == shared_bytes_.end() ? most_shared_bytes_ : found->second;
+  }
   /// Address of a defined symbol, or null.
   const uint64_t *symbol(const std::string &name) const {
     auto found = symbols_.find(name);
@@ -332,7 +337,8 @@ private:
   size_t bytes_ = 0;
   Kind kind_ = Kind::host;
   unsigned capability_ = 0, cubin_version_ = 0;
-  std::unordered_map<std::string, uint64_t> symbols_;
+  std::unordered_map<std::string, uint64_t> symbols_, shared_bytes_;
+  uint64_t most_shared_bytes_ = 0;
 };
 
 void Image::read(const std::vector<unsigned char> &bytes, const std::string &name, Problems &problems) {
@@ -358,13 +364,27 @@ void Image::read(const std::vector<unsigned char> &bytes, const std::string &nam
   if (!read_symbols(*header)) problems.add(name + " is truncated: build the device image again");
 }
 
-/// Fills symbols_ from every symbol table. False when a section lies beyond the end of the file.
+/// Fills symbols_ from every symbol table, shared_bytes_ from the sections .nv.shared.KERNEL. False when a section
+/// lies beyond the end of the file.
 bool Image::read_symbols(const Elf64_Ehdr &header) {
   const Elf64_Shdr *sections = record<Elf64_Shdr>(header.e_shoff, header.e_shnum);
   if (!sections) return false;
   for (unsigned i = 0; i < header.e_shnum; ++i)
     if (sections[i].sh_type != SHT_NOBITS && !record<char>(sections[i].sh_offset, sections[i].sh_size))
       return false;
+
+  if (kind_ == Kind::nvidia && header.e_shstrndx < header.e_shnum) {
+    const std::string prefix = ".nv.shared.";
+    const Elf64_Shdr &strings = sections[header.e_shstrndx];
+    for (unsigned i = 0; i < header.e_shnum; ++i) {
+      if (sections[i].sh_name >= strings.sh_size) continue;
+      const char *text = reinterpret_cast<const char *>(begin_ + strings.sh_offset + sections[i].sh_name);
+      const std::string name(text, strnlen(text, strings.sh_size - sections[i].sh_name));
+      if (name.compare(0, prefix.size(), prefix) != 0) continue;
+      shared_bytes_[name.substr(prefix.size())] = sections[i].sh_size;
+      most_shared_bytes_ = std::max<uint64_t>(most_shared_bytes_, sections[i].sh_size);
+    }
+  }
 
   const unsigned table_type = kind_ == Kind::nvidia ? SHT_SYMTAB : SHT_DYNSYM;
   for (unsigned i = 0; i < header.e_shnum; ++i) {
@@ -1858,6 +1878,9 @@ public:
   /// Whether the table has every instantiation of a template that is known by now.
   bool is_complete() const { return !loaded_ || last_instance_ == first_instance; }
   Image::Kind kind() const { return image_.kind(); }
+  /// The dynamic shared memory that a launch gets when it asks for so many bytes: all or none. Without it a kernel
+  /// takes memory from the heap.
+  uint32_t dynamic_shared_bytes(const void *key, uint32_t asked) const;
   /// Constructs the variables of a device that is used for the first time.
   void construct(Location &where, int64_t device);
 
@@ -2396,6 +2419,30 @@ const char *kernel_name(const void *key) {
   return "of an unknown key";
 }
 
+/// What rex_shared_bytes says of an array that fits nowhere.
+constexpr uint32_t kTooManySharedBytes = 1 << 20;
+
+/// The shared memory that a block may have. What is beyond 48 KiB must be asked for, which LLVM 22 does (CUDA C++
+/// Programming Guide, table of technical specifications by compute capability).
+uint64_t largest_shared_bytes(unsigned capability) {
+  const uint64_t kibibyte = 1024;
+  if (REX_LLVM_ABI < 22 || capability < 70) return 48 * kibibyte;
+  switch (capability) {
+  case 70: case 72: return 96 * kibibyte;
+  case 75: return 64 * kibibyte;
+  case 80: case 87: return 163 * kibibyte;
+  case 90: case 100: case 103: case 110: return 227 * kibibyte;
+  default: return 99 * kibibyte;
+  }
+}
+
+uint32_t Registration::dynamic_shared_bytes(const void *key, uint32_t asked) const {
+  if (asked == 0 || asked >= kTooManySharedBytes) return 0;
+  if (kind() == Image::Kind::host) return asked;
+  const uint64_t all = image_.shared_bytes(kernel_name(key)) + asked;
+  return all <= largest_shared_bytes(image_.capability()) ? asked : 0;
+}
+
 } // namespace
 
 void Registration::construct(Location &where, int64_t device) {
@@ -2451,10 +2498,12 @@ int rex___tgt_target_kernel(const char *file, const char *function, int line, in
   registered->construct(where, number);
 
   const Geometry geometry = choose_geometry({teams, threads}, arguments->Tripcount, registered->kind());
+  __tgt_kernel_arguments packet = *arguments;
+  packet.DynCGroupMem = registered->dynamic_shared_bytes(key, arguments->DynCGroupMem);
   if (verbose())
     say(where.text() + ": launch " + kernel_name(key) + ", " + std::to_string(geometry.teams) + " teams of " +
         std::to_string(geometry.threads) + " threads, " + std::to_string(arguments->NumArgs) + " arguments");
-  return registered->loaded()->launch(where, number, geometry, key, *arguments);
+  return registered->loaded()->launch(where, number, geometry, key, packet);
 }
 
 void rex___tgt_target_data_begin(const char *file, const char *function, int line, int64_t device,

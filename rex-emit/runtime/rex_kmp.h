@@ -217,6 +217,13 @@ static inline uint64_t rex_trips(int64_t span, int64_t step) {
   return span > 0 && step > 0 ? ((uint64_t)span - 1) / (uint64_t)step + 1 : 0;
 }
 
+/* Bytes of dynamic shared memory for an array of a team: rex_launch.DynCGroupMem = the sum over all arrays. A sum that
+ * a device does not have counts as 0, then the kernel takes them from the heap; what no device has counts as 1 MiB. */
+static inline uint32_t rex_shared_bytes(uint64_t bytes) {
+  const uint64_t most = 1 << 20;
+  return (uint32_t)(bytes < most ? (bytes + 15) / 16 * 16 : most);
+}
+
 /* Runs a kernel and waits for it. teams: a number, 0, REX_TEAMS_FEW or REX_TEAMS_EACH; threads: a number or 0 (open).
  * Returns 0 when it ran on the device; otherwise the caller runs the original statement. */
 #define __tgt_target_kernel(device, teams, threads, key, arguments)                                          \

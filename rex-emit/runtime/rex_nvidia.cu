@@ -288,8 +288,13 @@ inline void Team::leave() {
   self.context.switch_to(threads_[running_].context);
 }
 
-inline void *&shared_memory() {
-  static thread_local void *memory = nullptr;
+/// Dynamic shared memory of the running block.
+struct SharedMemory {
+  void *begin;
+  uint64_t bytes;
+};
+inline SharedMemory &shared_memory() {
+  static thread_local SharedMemory memory = {nullptr, 0};
   return memory;
 }
 
@@ -297,7 +302,7 @@ inline void *&shared_memory() {
 inline void run_blocks(Grid &grid) {
   // 16-byte aligned, as the allocator gives it.
   std::vector<char> shared(grid.shared_bytes);
-  shared_memory() = shared.data();
+  shared_memory() = {shared.data(), grid.shared_bytes};
   gridDim = {static_cast<unsigned>(grid.teams), 1, 1};
   blockDim = {static_cast<unsigned>(grid.threads), 1, 1};
   threadIdx = {0, 0, 0};
@@ -354,7 +359,8 @@ REX_ONE_OF_MANY void rex_host_pause() {
   sched_yield();
 }
 
-REX_ONE_OF_MANY void *rex_host_shared() { return rex_host::shared_memory(); }
+REX_ONE_OF_MANY void *rex_host_shared() { return rex_host::shared_memory().begin; }
+REX_ONE_OF_MANY uint64_t rex_host_shared_bytes() { return rex_host::shared_memory().bytes; }
 
 #pragma GCC visibility pop
 

@@ -41,8 +41,9 @@ void rex_host_barrier();
 void rex_host_warp_barrier();
 /// Lets others go on, in a loop that waits for them.
 void rex_host_pause();
-/// Dynamic shared memory of the running block.
+/// Dynamic shared memory of the running block, and its size.
 void *rex_host_shared();
+uint64_t rex_host_shared_bytes();
 #pragma GCC visibility pop
 
 #elif defined(__clang__) && defined(__CUDA__)
@@ -455,6 +456,23 @@ template <typename Value> struct rex_firstprivate {
   typedef typename std::remove_cv<Value>::type type;
   static REX_DEVICE type get(uint64_t slot) { return rex_captured<Value>::get(slot); }
 };
+
+/// Bytes of dynamic shared memory for an array of a team (rex_kmp.h has the same).
+REX_DEVICE uint32_t rex_shared_bytes(uint64_t bytes) {
+  const uint64_t most = 1 << 20;
+  return static_cast<uint32_t>(bytes < most ? (bytes + 15) / 16 * 16 : most);
+}
+
+/// The bytes of dynamic shared memory that the launch has.
+REX_DEVICE uint64_t rex_dynamic_shared_size() {
+#ifdef REX_DEVICE_HOST
+  return rex_host_shared_bytes();
+#else
+  unsigned bytes;
+  asm("mov.u32 %0, %%dynamic_smem_size;" : "=r"(bytes));
+  return bytes;
+#endif
+}
 
 /// The launch's dynamic shared memory.
 template <typename Element> REX_DEVICE Element *rex_dynamic_shared() {

@@ -706,14 +706,18 @@ private:
   Value *first_;
 };
 
-/// The same, one for all threads of the block.
+/// The same, one for all threads of the block: in the launch's dynamic shared memory behind the arrays before it, if the
+/// launch has so much.
 template <typename Value> class rex_team_array {
 public:
-  explicit REX_DEVICE rex_team_array(int64_t count)
-      : first_(rex_leader([&] {
-          return static_cast<Value *>(rex_allocate(static_cast<size_t>(count) * sizeof(Value) + 1));
-        })) {}
+  REX_DEVICE rex_team_array(int64_t count, uint64_t bytes_before)
+      : is_shared_(bytes_before + rex_shared_bytes(size_of(count)) <= rex_dynamic_shared_size()) {
+    first_ = is_shared_ ? reinterpret_cast<Value *>(rex_dynamic_shared<unsigned char>() + bytes_before)
+                        : from_heap(count);
+  }
+  explicit REX_DEVICE rex_team_array(int64_t count) : is_shared_(false), first_(from_heap(count)) {}
   REX_DEVICE ~rex_team_array() {
+    if (is_shared_) return;
     __syncthreads();
     if (threadIdx.x == 0) rex_free(first_);
   }
@@ -721,6 +725,12 @@ public:
   REX_DEVICE Value *first() const { return first_; }
 
 private:
+  static REX_DEVICE uint64_t size_of(int64_t count) { return static_cast<uint64_t>(count) * sizeof(Value); }
+  static REX_DEVICE Value *from_heap(int64_t count) {
+    return rex_leader([&] { return static_cast<Value *>(rex_allocate(size_of(count) + 1)); });
+  }
+
+  bool is_shared_;
   Value *first_;
 };
 

@@ -206,8 +206,8 @@ pub enum Prologue {
         element: TypeId,
         /// Extents, outermost first.
         extents: Vec<Expr>,
-        /// The threads of a block have one together.
-        is_shared: bool,
+        /// Who has one.
+        owner: ArrayOwner,
     },
     /// The team's copy, in shared memory, of the variable of the same name around it.
     SharedCopyOfOuter {
@@ -256,6 +256,17 @@ impl Prologue {
             _ => None,
         }
     }
+}
+
+/// Who has an array whose extents are known at run time, and where it lies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ArrayOwner {
+    /// A thread, on the heap.
+    Thread,
+    /// The threads of a block together, on the heap.
+    Team,
+    /// The threads of a block together, in dynamic shared memory behind so many bytes of others.
+    TeamShared(Expr),
 }
 
 /// A range of the user's text with replacements.

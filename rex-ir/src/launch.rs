@@ -27,4 +27,6 @@ pub struct Launch {
     pub threads: Option<Expr>,
     /// Number of iterations, a hint for the geometry.
     pub trips: Option<Expr>,
+    /// Bytes of dynamic shared memory for the arrays of a team whose sizes the host can compute.
+    pub shared_bytes: Option<Expr>,
 }

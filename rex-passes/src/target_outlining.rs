@@ -204,7 +204,10 @@ fn outline(
             .map(|(range, symbol)| (*range, program.name(*symbol).clone())),
     );
     words.sort_by_key(|(range, _)| range.start());
-    let launch = geometry::launch(program, id, shape);
+    let launch = Launch {
+        shared_bytes: planner.shared_bytes.take(),
+        ..geometry::launch(program, id, shape)
+    };
     let kernel = Kernel {
         region: id,
         names,

@@ -48,6 +48,10 @@ impl Host<'_> {
             "rex_n_threads",
             number(&launch.threads),
         );
+        let shared_bytes = launch.shared_bytes.as_ref().map(|bytes| {
+            let value = expr::print(self.program, &words, bytes);
+            settled.settle(&mut code, "uint32_t", "rex_n_shared_bytes", value)
+        });
         let device = self.device(launch.device);
         let device = settled.settle(&mut code, "int64_t", "rex_device", device);
         let condition = launch.condition.map(|condition| {
@@ -66,6 +70,9 @@ impl Host<'_> {
             "struct __tgt_kernel_arguments rex_launch = REX_KERNEL_ARGUMENTS(\n{step}{}, {trips});",
             maps.arguments
         ));
+        if let Some(bytes) = shared_bytes {
+            code.line(format!("rex_launch.DynCGroupMem = {bytes};"));
+        }
         let key = self.kernel_key(launch.kernel);
         let call =
             format!("__tgt_target_kernel({device}, {teams}, {threads}, {key}, &rex_launch) != 0");

@@ -1,22 +1,112 @@
 //! Local arrays whose extents are known at run time: CUDA has none.
 
 use rex_ir::expr::{BinaryOp, Expr};
-use rex_ir::kernel::{Plan, Prologue};
+use rex_ir::kernel::{ArrayOwner, Plan, Prologue};
+use rex_ir::region::{CapturedObject, Transport};
 use rex_ir::symbol::{SymbolId, SymbolKind};
-use rex_ir::ty::TypeKind;
-use rex_syntax::TextRange;
+use rex_ir::ty::{TypeId, TypeKind};
 use rex_syntax::diag::{Code, Diagnostic};
 use rex_syntax::kind::Kind;
+use rex_syntax::{TextRange, lex};
+use smol_str::SmolStr;
 
 use super::plan::Planner;
 
 impl Planner<'_> {
     /// The declaration of a local variable length array in memory that the threads of a block share.
-    pub(super) fn sized_array(&self, symbol: SymbolId) -> Option<Prologue> {
-        self.sized(symbol, true)
+    pub(super) fn sized_array(&mut self, symbol: SymbolId) -> Option<Prologue> {
+        let mut array = self.sized(symbol)?;
+        let Prologue::SizedArray {
+            element,
+            extents,
+            owner,
+            ..
+        } = &mut array
+        else {
+            return None;
+        };
+        *owner = match self.host_names(symbol, *element) {
+            None => ArrayOwner::Team,
+            Some(names) => {
+                let size = extents
+                    .iter()
+                    .fold(Expr::SizeOfType(*element), |size, extent| {
+                        size.binary(BinaryOp::Mul, extent.clone())
+                    });
+                let bytes = Expr::Call("rex_shared_bytes", vec![size]);
+                let before = self.shared_bytes.take();
+                self.shared_bytes = Some(match &before {
+                    Some(before) => before.clone().binary(BinaryOp::Add, bytes),
+                    None => bytes,
+                });
+                self.shared_names.extend(names);
+                ArrayOwner::TeamShared(before.unwrap_or(Expr::Int(0)))
+            }
+        };
+        Some(array)
     }
 
-    fn sized(&self, symbol: SymbolId, is_shared: bool) -> Option<Prologue> {
+    /// The variables in the extents of an array, if the host can compute its size at the launch and the device can compute the sizes of
+    /// all such arrays before it where it is declared.
+    fn host_names(&self, array: SymbolId, element: TypeId) -> Option<Vec<(SmolStr, SymbolId)>> {
+        let program = self.program;
+        let region = self.region()?;
+        let place = program.constructs[region.construct].range;
+        let found = &program.symbols[array];
+        let at = found.declared_at?;
+        if let Some(record) = program.types.record(element) {
+            let record = &program.types.records[record];
+            let is_local = record.body.is_some_and(|body| place.contains_range(body));
+            if record.is_untagged || is_local {
+                return None;
+            }
+        }
+        let resolve = |name: &str, at| program.scopes.resolve(&program.symbols, name, at);
+        let is_captured_value = |symbol| {
+            region.captures.iter().any(|capture| {
+                capture.object == CapturedObject::Variable(symbol)
+                    && capture.transport == Transport::Literal
+                    && !capture.may_be_written
+                    && program.symbols[symbol].spelled.is_none()
+            })
+        };
+        let mut names = Vec::new();
+        for extent in super::extents_of(program, found.ty) {
+            let Expr::Words(text) = &extent else {
+                return None;
+            };
+            if text.contains(['(', '[', '=']) {
+                return None;
+            }
+            let whole = TextRange::up_to(rex_syntax::TextSize::of(text.as_str()));
+            for name in lex::identifiers(text, whole) {
+                let name = &text[name];
+                if program.macro_at(name, at).is_some() {
+                    let mut inner = program.macro_names(name, at).into_iter();
+                    if inner.any(|inner| {
+                        resolve(&inner, at).is_some_and(|s| program.symbols[s].kind.is_variable())
+                    }) {
+                        return None;
+                    }
+                    continue;
+                }
+                match resolve(name, at) {
+                    Some(symbol) if program.symbols[symbol].kind == SymbolKind::Enumerator => {}
+                    Some(symbol) if is_captured_value(symbol) => {
+                        names.push((SmolStr::from(name), symbol));
+                    }
+                    _ => return None,
+                }
+            }
+        }
+        let are_visible = self
+            .shared_names
+            .iter()
+            .all(|(name, symbol)| resolve(name, at) == Some(*symbol));
+        are_visible.then_some(names)
+    }
+
+    fn sized(&self, symbol: SymbolId) -> Option<Prologue> {
         let program = self.program;
         let types = &program.types;
         let found = &program.symbols[symbol];
@@ -31,7 +121,7 @@ impl Planner<'_> {
             name: found.name.clone(),
             element: types.innermost_element(found.ty),
             extents: super::extents_of(program, found.ty),
-            is_shared,
+            owner: ArrayOwner::Thread,
         })
     }
 
@@ -57,7 +147,7 @@ impl Planner<'_> {
             if is_replaced(*declaration, replacements) {
                 continue;
             }
-            let Some(array) = self.sized(*symbol, false) else {
+            let Some(array) = self.sized(*symbol) else {
                 continue;
             };
             let is_alone = arrays

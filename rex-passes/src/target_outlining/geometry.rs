@@ -79,6 +79,7 @@ pub(super) fn launch(program: &Program, region: RegionId, shape: Shape) -> Launc
         teams,
         threads,
         trips,
+        shared_bytes: None,
     }
 }
 

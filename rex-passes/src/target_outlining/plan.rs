@@ -6,6 +6,7 @@ use rex_ir::kernel::{BodyText, Crew, Plan, ReductionPlan};
 use rex_ir::namer;
 use rex_ir::program::Program;
 use rex_ir::region::{Construct, ConstructId, Region, RegionId};
+use rex_ir::symbol::SymbolId;
 use rex_syntax::TextRange;
 use rex_syntax::diag::{Code, Diagnostic};
 use rex_syntax::omp::clause::{Clause, ClauseName};
@@ -40,6 +41,10 @@ pub(super) struct Planner<'p> {
     pub(super) forks: Forks,
     /// The iterations of a loop are being planned that the teams share.
     pub(super) in_league: bool,
+    /// Bytes of dynamic shared memory that arrays of the team have.
+    pub(super) shared_bytes: Option<Expr>,
+    /// The names in them, as they are meant.
+    pub(super) shared_names: Vec<(SmolStr, SymbolId)>,
     /// How many results of calls have got names.
     pub(super) results: usize,
     /// What cannot be lowered; any entry refuses the region.
@@ -55,6 +60,8 @@ impl<'p> Planner<'p> {
             function: None,
             forks: Forks::of(program),
             in_league: false,
+            shared_bytes: None,
+            shared_names: Vec::new(),
             results: 0,
             errors: Vec::new(),
         }
@@ -69,6 +76,8 @@ impl<'p> Planner<'p> {
             function: None,
             forks: Forks::of(program),
             in_league: false,
+            shared_bytes: None,
+            shared_names: Vec::new(),
             results: 0,
             errors: Vec::new(),
         }

@@ -1,7 +1,7 @@
 //! Lines that give a body its names back.
 
 use rex_ir::expr::Expr;
-use rex_ir::kernel::Prologue;
+use rex_ir::kernel::{ArrayOwner, Prologue};
 use rex_ir::ty::{TypeId, TypeKind};
 use rex_syntax::TextRange;
 use rex_syntax::source::Language;
@@ -146,7 +146,7 @@ impl BodyPrinter<'_> {
                 name,
                 element,
                 extents,
-                is_shared,
+                owner,
             } => {
                 let value = types.spell(*element);
                 let print = |extent: &Expr| expr::print(self.program, self, extent);
@@ -154,14 +154,18 @@ impl BodyPrinter<'_> {
                     .iter()
                     .map(|extent| expr::print_operand(self.program, self, extent))
                     .collect();
-                let class = match is_shared {
-                    true => "rex_team_array",
-                    false => "rex_thread_array",
+                let mut arguments = operands.join(" * ");
+                let class = match owner {
+                    ArrayOwner::Thread => "rex_thread_array",
+                    ArrayOwner::Team => "rex_team_array",
+                    ArrayOwner::TeamShared(before) => {
+                        arguments = format!("{arguments}, {}", print(before));
+                        "rex_team_array"
+                    }
                 };
                 // One line: a statement that stands for one.
                 vec![format!(
-                    "{class}<{value}> {name}__own({}); rex_view<{value}, {}> {name}({name}__own.first(), {});",
-                    operands.join(" * "),
+                    "{class}<{value}> {name}__own({arguments}); rex_view<{value}, {}> {name}({name}__own.first(), {});",
                     extents.len(),
                     extents.iter().map(print).collect::<Vec<_>>().join(", ")
                 )]

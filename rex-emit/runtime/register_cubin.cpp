@@ -44,6 +44,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include <cxxabi.h>
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
@@ -156,6 +157,26 @@ std::string symbol_of(const rex_instance_entry &instance, bool on_host) {
   std::string parameters = REX_LLVM_ABI >= 18 ? "Pv" : "";
   parameters.append(static_cast<size_t>(instance.parameters), 'm');
   return "_Z" + name + "v" + (parameters.empty() ? "v" : parameters); // void (void *, uint64_t, ...)
+}
+
+/// A symbol in words, without the compiler's own names for lambdas: rex_closure<F, N, P, ..., rex_lambda_end<F, N> >.
+/// Empty for what has no lambda.
+std::string without_lambdas(const std::string &symbol) {
+  static const std::string closure = "rex_closure<", end = "rex_lambda_end<";
+  if (symbol.find("rex_closure") == std::string::npos) return "";
+  int status = 0;
+  char *demangled = abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status);
+  std::string text = demangled ? demangled : "";
+  std::free(demangled);
+  for (size_t at = 0; (at = text.find(closure, at)) != std::string::npos;) {
+    at += closure.size();
+    const size_t file_and_number = text.find(',', text.find(',', at) + 1);
+    if (file_and_number == std::string::npos) break;
+    const size_t last = text.find(end + text.substr(at, file_and_number - at) + ">", file_and_number);
+    if (last == std::string::npos) break;
+    text.erase(file_and_number, last - file_and_number);
+  }
+  return text;
 }
 
 // ---- Surroundings: environment, messages ----------------------------------------------------------------
@@ -324,6 +345,8 @@ public:
     auto found = symbols_.find(name);
     return found == symbols_.end() ? nullptr : &found->second;
   }
+  /// The image's own symbol for one with a lambda in its name; another symbol as it is.
+  std::string own_symbol(const std::string &name) const;
 
 private:
   bool read_symbols(const Elf64_Ehdr &header);
@@ -362,6 +385,14 @@ void Image::read(const std::vector<unsigned char> &bytes, const std::string &nam
     return problems.add(name + " is not a shared object: link the host image with -shared");
   }
   if (!read_symbols(*header)) problems.add(name + " is truncated: build the device image again");
+}
+
+std::string Image::own_symbol(const std::string &name) const {
+  const std::string words = without_lambdas(name);
+  if (words.empty()) return name;
+  for (const auto &symbol : symbols_)
+    if (without_lambdas(symbol.first) == words) return symbol.first;
+  return name;
 }
 
 /// Fills symbols_ from every symbol table, shared_bytes_ from the sections .nv.shared.KERNEL. False when a section
@@ -614,6 +645,9 @@ enum MapType : int64_t {
   kHold = 0x2000,
   kMemberOf = static_cast<int64_t>(0xffff000000000000)
 };
+
+/// The index of the item that one is a member of, or -1.
+inline int32_t parent_of(int64_t type) { return static_cast<int32_t>(static_cast<uint64_t>(type) >> 48) - 1; }
 
 /// The number of the default device, for libomptarget and in calls of a LoadedImage.
 constexpr int64_t kDefaultDevice = -1;
@@ -1590,6 +1624,15 @@ void RegionCall::add_private_copies(const Items &items, std::vector<void *> &pla
     const size_t at = content.size(), bytes = static_cast<size_t>(items.sizes[i]);
     content.resize(at + (bytes + kAlignment - 1) / kAlignment * kAlignment);
     if (items.types[i] & kTo) std::memcpy(&content[at], items.begins[i], bytes);
+    // The members of a lambda follow: pointers to what is mapped.
+    for (int32_t k = i + 1; k < items.count && parent_of(items.types[k]) == i; ++k) {
+      Entry *entry = device_.find(items.begins[k], 0);
+      if (!entry) continue;
+      void *target = entry->device_of(static_cast<char *>(items.begins[k]));
+      const ptrdiff_t offset = static_cast<char *>(items.bases[k]) - static_cast<char *>(items.begins[i]);
+      std::memcpy(&content[at + static_cast<size_t>(offset)], &target, sizeof target);
+      used_.push_back(entry);
+    }
     places.push_back(reinterpret_cast<void *>(at));
   }
   if (content.empty()) return;
@@ -1924,7 +1967,7 @@ Table Registration::make_table(Problems &problems) {
     }
   last_instance_ = first_instance;
   for (rex_instance_entry *instance = first_instance; instance; instance = instance->next)
-    add(REX_ENTRY(instance, "", 0, 0), symbol_of(*instance, kind() == Image::Kind::host));
+    add(REX_ENTRY(instance, "", 0, 0), image_.own_symbol(symbol_of(*instance, kind() == Image::Kind::host)));
   if (!missing.empty())
     problems.add("the device image lacks " + missing + ": build host files and image from the same lowering");
   else if (!is_built_for_this_abi(table))

@@ -322,24 +322,124 @@ private:
 template <typename Tag> rex_instance_entry rex_instance<Tag>::entry;
 template <typename Tag> void *const rex_instance<Tag>::is_known = rex_instance<Tag>::add();
 
+/* The type of a variable that the file does not spell. */
+#define REX_TYPE_OF(variable) typename rex_plain<decltype(variable)>::type
+template <typename Value> struct rex_plain {
+  typedef Value type;
+};
+template <typename Value> struct rex_plain<Value &> {
+  typedef Value type;
+};
+#if __cplusplus >= 201103L
+template <typename Value> struct rex_plain<Value &&> {
+  typedef Value type;
+};
+#endif
+
 /* What a variable is to the data environment, when only an instantiation knows its type. */
 template <typename Value> struct rex_category {
   enum {
     is_object = __is_class(Value) || __is_union(Value) || sizeof(Value) > sizeof(void *),
     is_pointer = 0,
-    is_const = 0
+    is_const = 0,
+    is_lambda = 0
   };
 };
 template <typename Value> struct rex_category<Value *> {
-  enum { is_object = 0, is_pointer = 1, is_const = 0 };
+  enum { is_object = 0, is_pointer = 1, is_const = 0, is_lambda = 0 };
+};
+template <typename Value, size_t Count> struct rex_category<Value[Count]> {
+  enum { is_object = 1, is_pointer = 0, is_const = rex_category<Value>::is_const, is_lambda = 0 };
 };
 template <typename Value> struct rex_category<const Value> {
   enum {
     is_object = rex_category<Value>::is_object,
     is_pointer = rex_category<Value>::is_pointer,
-    is_const = 1
+    is_const = 1,
+    is_lambda = rex_category<Value>::is_lambda
   };
 };
+template <typename Value, size_t Count> struct rex_category<const Value[Count]> {
+  enum { is_object = 1, is_pointer = 0, is_const = 1, is_lambda = 0 };
+};
+
+#if __cplusplus >= 201103L
+/* A lambda that device code calls. The compilers of host and device have different names for its type, so a file
+ * and a number tell it from all others; the end makes the rest of the type easy to skip in a name. It remembers
+ * where in itself captured pointers and references are: 1 + the index of a word, 0 for one that it has no copy of. */
+template <unsigned File, int Number> struct rex_lambda_end {};
+template <unsigned File, int Number, int Pointers, typename Lambda, typename End>
+struct rex_closure : Lambda {
+  rex_closure(Lambda &&lambda, const void *const *targets) : Lambda(static_cast<Lambda &&>(lambda)) {
+    int next = 0;
+    for (int i = 0; i < Pointers; ++i) {
+      words[i] = find(targets[i], next, words_count);
+      if (!words[i]) words[i] = find(targets[i], 0, next);
+      if (words[i]) next = words[i];
+    }
+  }
+  void **word(int number) const { return (void **)(const Lambda *)this + (number - 1); }
+
+  uint16_t words[Pointers];
+
+private:
+  static constexpr int words_count = (int)(sizeof(Lambda) / sizeof(void *));
+  uint16_t find(const void *target, int begin, int end) const {
+    for (int at = begin + 1; target && at <= end; ++at)
+      if (!__builtin_memcmp(word(at), &target, sizeof target)) return (uint16_t)at;
+    return 0;
+  }
+};
+template <unsigned File, int Number, typename Lambda, typename End>
+struct rex_closure<File, Number, 0, Lambda, End> : Lambda {
+  constexpr rex_closure(Lambda &&lambda) : Lambda(static_cast<Lambda &&>(lambda)) {}
+};
+template <unsigned File, int Number, typename Lambda>
+constexpr rex_closure<File, Number, 0, Lambda, rex_lambda_end<File, Number>> rex_lambda(Lambda &&lambda) {
+  return static_cast<Lambda &&>(lambda);
+}
+template <unsigned File, int Number, typename Lambda, typename... Targets>
+rex_closure<File, Number, sizeof...(Targets), Lambda, rex_lambda_end<File, Number>> rex_lambda(Lambda &&lambda,
+                                                                                             Targets... targets) {
+  const void *const list[] = {targets...};
+  return {static_cast<Lambda &&>(lambda), list};
+}
+/* What a captured variable points to: nothing, if it is no pointer; a reference points to the variable. */
+template <typename Value> constexpr const void *rex_by_value(const Value &) { return nullptr; }
+template <typename Value> inline const void *rex_by_value(Value *const &value) { return (const void *)value; }
+#define REX_BY_REFERENCE(variable) ((const void *)&(const volatile char &)(variable))
+
+template <unsigned File, int Number, int Pointers, typename Lambda, typename End>
+struct rex_category<rex_closure<File, Number, Pointers, Lambda, End>> {
+  enum { is_object = 1, is_pointer = 0, is_const = 0, is_lambda = 1 };
+};
+
+/* Entries for what a lambda points to: its private copy on the device has the addresses there. */
+template <typename Value> struct rex_pointers {
+  static void map(struct rex_maps *, int64_t, const Value &) {}
+};
+template <typename Value> struct rex_pointers<const Value> : rex_pointers<Value> {};
+template <unsigned File, int Number, int Pointers, typename Lambda, typename End>
+struct rex_pointers<rex_closure<File, Number, Pointers, Lambda, End>> {
+  typedef rex_closure<File, Number, Pointers, Lambda, End> Closure;
+  static void map(struct rex_maps *maps, int64_t member, const Closure &closure) {
+    for (int i = 0; i < Pointers; ++i)
+      if (closure.words[i]) {
+        void **word = closure.word(closure.words[i]);
+        rex_map(maps, word, *word, 0, member | 0x310, REX_NAME("captured by a lambda"));
+      }
+  }
+};
+template <unsigned File, int Number, typename Lambda, typename End>
+struct rex_pointers<rex_closure<File, Number, 0, Lambda, End>> {
+  static void map(struct rex_maps *, int64_t, const Lambda &) {}
+};
+template <typename Value> inline void rex_map_pointers(struct rex_maps *maps, int64_t member, Value &value) {
+  rex_pointers<Value>::map(maps, member, value);
+}
+#else
+template <typename Value> inline void rex_map_pointers(struct rex_maps *, int64_t, Value &) {}
+#endif
 
 /* The argument: the value of a scalar or a pointer, the address of an object. */
 template <typename Value> inline void *rex_captured(Value &value) {
@@ -349,8 +449,10 @@ template <typename Value> inline void *rex_captured(Value &value) {
 template <typename Value> inline int64_t rex_captured_bytes(Value &value) {
   return rex_category<Value>::is_pointer ? 0 : (int64_t)sizeof value;
 }
-/* Scalars are literals, pointers sections without length, objects mapped (constant ones in one direction). */
+/* Scalars are literals, pointers sections without length, objects mapped (constant ones in one direction), lambdas
+ * private copies. */
 template <typename Value> inline int64_t rex_captured_types(Value &) {
+  if (rex_category<Value>::is_lambda) return 0x2a1;
   if (rex_category<Value>::is_object) return rex_category<Value>::is_const ? 0x221 : 0x223;
   return rex_category<Value>::is_pointer ? 0x220 : 0x320;
 }

@@ -253,8 +253,10 @@ REX_ATOMIC(atomicAdd, before + value) // of floating types too, which gcc has no
 
 #ifdef REX_DEVICE_HOST
 #define REX_DEVICE inline
+#define REX_BOTH inline
 #else
 #define REX_DEVICE __device__ __forceinline__
+#define REX_BOTH __host__ __device__ __forceinline__
 #endif
 
 // ---- Kernels --------------------------------------------------------------------------------------------
@@ -430,6 +432,29 @@ template <typename Value> struct __attribute__((visibility("default"))) rex_stor
 /// The type of an enumeration without a name, by one of its constants.
 #define REX_ENUM_OF(constant) decltype(constant)
 
+/// The type of a variable that the file does not spell.
+#define REX_TYPE_OF(variable) typename std::remove_reference<decltype(variable)>::type
+
+/// A lambda that device code calls, as rex_kmp.h has it: the same layout, and a name in which the compiler's own can
+/// be skipped.
+template <unsigned File, int Number> struct __attribute__((visibility("default"))) rex_lambda_end {};
+template <unsigned File, int Number, int Pointers, typename Lambda, typename End>
+struct __attribute__((visibility("default"))) rex_closure : Lambda {
+  REX_BOTH rex_closure(Lambda &&lambda) : Lambda(static_cast<Lambda &&>(lambda)) {}
+  uint16_t words[Pointers];
+};
+template <unsigned File, int Number, typename Lambda, typename End>
+struct __attribute__((visibility("default"))) rex_closure<File, Number, 0, Lambda, End> : Lambda {
+  REX_BOTH rex_closure(Lambda &&lambda) : Lambda(static_cast<Lambda &&>(lambda)) {}
+};
+template <unsigned File, int Number, typename Lambda, typename... Targets>
+REX_BOTH rex_closure<File, Number, sizeof...(Targets), Lambda, rex_lambda_end<File, Number>>
+rex_lambda(Lambda &&lambda, Targets...) {
+  return static_cast<Lambda &&>(lambda);
+}
+template <typename Value> REX_BOTH int rex_by_value(const Value &) { return 0; }
+#define REX_BY_REFERENCE(variable) 0
+
 /// A value that came in a slot.
 template <typename Value> REX_DEVICE Value rex_literal(uint64_t slot) {
   static_assert(sizeof(Value) <= sizeof slot, "wider values are passed by pointer");
@@ -442,7 +467,8 @@ template <typename Value> REX_DEVICE Value rex_literal(uint64_t slot) {
 template <typename Value> struct rex_captured {
   typedef typename std::remove_cv<Value>::type Plain;
   static constexpr bool is_object =
-      std::is_class<Value>::value || std::is_union<Value>::value || (sizeof(Value) > sizeof(uint64_t));
+      std::is_class<Value>::value || std::is_union<Value>::value || std::is_array<Value>::value ||
+      (sizeof(Value) > sizeof(uint64_t));
   typedef typename std::conditional<is_object, Value &, Plain>::type type;
   static REX_DEVICE type get(uint64_t slot) { return get(slot, std::integral_constant<bool, is_object>()); }
 

@@ -8,7 +8,7 @@ use rex_syntax::TextRange;
 use smol_str::SmolStr;
 
 use crate::item::FunctionId;
-use crate::region::RegionId;
+use crate::region::{Call, RegionId};
 use crate::symbol::SymbolId;
 
 /// What leads to the instantiations of a file.
@@ -22,6 +22,8 @@ pub struct Instances {
     pub names: IndexSet<SmolStr>,
     /// Explicit instantiations.
     pub explicit: Vec<TextRange>,
+    /// Lambdas in the kept code, in source order: kernels may call them.
+    pub closures: Vec<Closure>,
 }
 
 impl Instances {
@@ -38,6 +40,19 @@ impl Instances {
     }
 }
 
+/// A lambda that device code may call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Closure {
+    /// The lambda expression.
+    pub range: TextRange,
+    /// Expressions for the addresses that captured pointers and references hold.
+    pub targets: Vec<SmolStr>,
+    /// What its body calls.
+    pub calls: Vec<Call>,
+    /// Variables of file scope that its body names.
+    pub globals: Vec<SymbolId>,
+}
+
 /// A function that leads to instantiations.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Instantiator {
@@ -47,6 +62,8 @@ pub struct Instantiator {
     pub removed: Vec<TextRange>,
     /// Regions in what remains. Those of a template give place to the name of their kernel, others to nothing.
     pub regions: Vec<RegionId>,
+    /// Lambdas in what remains that stay as they are.
+    pub closures: Vec<TextRange>,
     /// `return` statements, with the returned expression, of a function whose type does not matter.
     pub returns: Vec<(TextRange, TextRange)>,
 }

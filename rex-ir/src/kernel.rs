@@ -25,8 +25,10 @@ pub struct Kernel {
     pub parameters: Vec<Parameter>,
     /// Where prologue and body stand.
     pub home: Home,
-    /// Parameters and arguments of the kernel, if it is a template.
+    /// Parameters of the kernel and arguments where it is launched, if it is a template.
     pub template: Option<TemplateHead>,
+    /// The last of these parameters, by variable: types that only the compiler knows.
+    pub deduced: Vec<SmolStr>,
     /// What gives the body its names back.
     pub prologue: Vec<Prologue>,
     /// The body.

@@ -183,7 +183,8 @@ pub struct MapArrays {
 impl MapArrays {
     /// Whether the number of entries is known only at run time.
     pub fn is_dynamic(&self) -> bool {
-        self.entries.iter().any(|entry| !entry.loops.is_empty())
+        let entries = &mut self.entries.iter();
+        entries.any(|entry| !entry.loops.is_empty() || entry.lambda.is_some())
     }
 }
 
@@ -264,6 +265,8 @@ pub struct MapEntry {
     pub loops: Vec<usize>,
     /// The type word, when the instantiation of a template decides it.
     pub types: Option<Expr>,
+    /// A variable that may be a lambda: entries for what its captures point to follow, as many as its type asks for.
+    pub lambda: Option<Expr>,
 }
 
 impl MapEntry {

@@ -14,6 +14,8 @@ pub const ARGUMENT_SUFFIX: &str = "__arg";
 pub const SELF_NAME: &str = "rex_self";
 /// The parameter of a kernel template that is the class of a member function.
 pub const CLASS_PARAMETER: &str = "rex_Class";
+/// The suffix of the parameter of a kernel template that is the type of a variable.
+pub const TYPE_SUFFIX: &str = "__type";
 /// Stands for a namespace without a name in qualifiers.
 pub const UNNAMED_NAMESPACE: &str = "rex_unnamed";
 /// How the name of a struct begins that the user gave no tag.
@@ -100,6 +102,21 @@ fn mangled(program: &Program, symbol: SymbolId, identifier: SmolStr) -> SmolStr 
         .map(|component| format!("{}{component}", component.len()))
         .collect();
     format_smolstr!("_ZN{components}E")
+}
+
+/// What wraps the `number`-th lambda of a file, to tell its type from all others.
+pub fn lambda_wrapper(file: &str, number: usize) -> SmolStr {
+    format_smolstr!("rex_lambda<{:#010x}, {number}>", file_hash(file))
+}
+
+/// The suffix of a name that is the file's own.
+pub fn of_file(file: &str) -> String {
+    format!("__{:08x}", file_hash(file))
+}
+
+/// The type of a variable that only the compiler knows, as a parameter of a kernel template.
+pub fn deduced_type(variable: &str) -> SmolStr {
+    format_smolstr!("{variable}{TYPE_SUFFIX}")
 }
 
 /// What the device file calls a namespace without a name: its members need symbols of their own.

@@ -155,6 +155,8 @@ pub struct Region {
     pub captures: Vec<Capture>,
     /// Declarations of the enclosing functions that the body needs (types, constants), in source order.
     pub local_declarations: Vec<TextRange>,
+    /// Captured variables whose types only the compiler knows, in the order of their captures: parameters of a kernel template.
+    pub deduced: Vec<SymbolId>,
     /// Captured variables where they are named with a qualifier: `config::level`.
     pub qualified_uses: Vec<(TextRange, SymbolId)>,
     /// Uses of class members without `this->`, to be qualified in the kernel.
@@ -220,6 +222,8 @@ pub struct Capture {
     pub is_implicit: bool,
     /// The region may assign to it or pass its address on.
     pub may_be_written: bool,
+    /// The region calls it as a function or passes it on, so it may be a lambda.
+    pub may_be_called: bool,
     /// Its type cannot be named outside the function or class.
     pub has_local_type: bool,
     /// Its first use in the region, or the clause item.

@@ -85,6 +85,10 @@ fn closure(cx: &mut PassCx<'_>) -> DeviceCode {
             closure.variables.insert(*symbol);
         }
     }
+    for lambda in &program.instances.closures {
+        closure.pending.extend(lambda.calls.iter().cloned());
+        closure.variables.extend(lambda.globals.iter().copied());
+    }
     for symbol in program.declare_target.keys() {
         closure.variables.insert(*symbol);
     }

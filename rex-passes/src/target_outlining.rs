@@ -135,7 +135,9 @@ fn outline(
         program.written_line(pragma),
     );
     let home = home(program, function);
-    let template = kernel_template(function, home);
+    let deduced = region.deduced.iter().map(|id| program.name(*id).clone());
+    let deduced: Vec<SmolStr> = deduced.collect();
+    let template = kernel_template(function, home, &deduced);
     let mut planner = Planner::new(program, id, shape);
     let body = planner.body();
     let mut assembly = Assembly {
@@ -214,6 +216,7 @@ fn outline(
         parameters,
         home,
         template,
+        deduced,
         prologue,
         body,
         threading,
@@ -222,10 +225,10 @@ fn outline(
     Ok((kernel, launch))
 }
 
-/// What the kernel of a template depends on: the class, or its parameters if the kernel stands outside, and the parameters of
-/// the function.
-fn kernel_template(function: &Function, home: Home) -> Option<TemplateHead> {
-    if !function.is_template() {
+/// What the kernel of a template depends on: the class, or its parameters if the kernel stands outside, the parameters of
+/// the function, and the types of variables that only the compiler knows.
+fn kernel_template(function: &Function, home: Home, deduced: &[SmolStr]) -> Option<TemplateHead> {
+    if !function.is_template() && deduced.is_empty() {
         return None;
     }
     let class = match home {
@@ -243,6 +246,10 @@ fn kernel_template(function: &Function, home: Home) -> Option<TemplateHead> {
         .into_iter()
         .chain(class_heads.iter().cloned())
         .chain(function.heads.iter().cloned())
+        .chain(deduced.iter().map(|variable| TemplateHead {
+            parameters: format_smolstr!("typename {}", namer::deduced_type(variable)),
+            arguments: format_smolstr!("REX_TYPE_OF({variable})"),
+        }))
         .collect();
     let join = |part: fn(&TemplateHead) -> &SmolStr| {
         let parts: Vec<&str> = heads.iter().map(|head| part(head).as_str()).collect();

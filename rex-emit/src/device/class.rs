@@ -11,7 +11,8 @@ use rex_syntax::{TextRange, TextSize};
 use super::body::BodyPrinter;
 use super::{instances, kernel, references};
 
-const BOTH_SIDES: &str = "__host__ __device__ ";
+/// Marks a function that host and device can call.
+pub(super) const BOTH_SIDES: &str = "__host__ __device__ ";
 
 /// The text of a type declaration.
 pub(super) fn print(program: &Program, range: TextRange) -> Result<String, EditConflict> {

@@ -2,6 +2,7 @@
 
 use rex_ir::instance::Instantiator;
 use rex_ir::item::Function;
+use rex_ir::namer;
 use rex_ir::program::Program;
 use rex_ir::region::RegionId;
 use rex_ir::symbol::SymbolId;
@@ -10,6 +11,9 @@ use rex_syntax::edit::{EditConflict, EditSet};
 use rex_syntax::layout::indent_at;
 use rex_syntax::pragma::{DirectiveLine, directives};
 use rex_syntax::{TextRange, TextSize, lex};
+
+use super::class::BOTH_SIDES;
+use crate::common::closures::wrapped;
 
 /// How the name of a function begins that stands for another one in the device file.
 const USES_PREFIX: &str = "rex_uses_of_";
@@ -25,16 +29,28 @@ pub(super) fn function(program: &Program, of: &Instantiator) -> Result<String, E
         of,
         TextRange::new(function.declarator_end, function.range.end()),
     )?;
+    // What a lambda calls in a function for both sides can be called on the device.
+    let both = if of.closures.is_empty() {
+        ""
+    } else {
+        BOTH_SIDES
+    };
     let head = if function.class.is_some() {
         let range = TextRange::new(function.range.start(), function.declarator_end);
         let declared = program.text(range);
         let is_inline = lex::identifiers(declared, TextRange::up_to(TextSize::of(declared)))
             .any(|at| &declared[at] == "inline");
-        format!("{}{declared}", if is_inline { "" } else { "inline " })
+        format!("{both}{}{declared}", if is_inline { "" } else { "inline " })
     } else {
         let parameters = program.text(function.parameters);
+        let file = program.sources.file(program.unit.file).name();
+        // The types of lambdas have the linkage of their function.
+        let (linkage, suffix) = match of.closures.is_empty() {
+            true => ("static ", String::new()),
+            false => ("", namer::of_file(file)),
+        };
         format!(
-            "static inline void {USES_PREFIX}{}{parameters}",
+            "{linkage}{both}inline void {USES_PREFIX}{}{suffix}{parameters}",
             function.name
         )
     };
@@ -83,6 +99,19 @@ pub(super) fn text(
         false => "\n",
     };
     edits.insert(close - range.start(), 0, format!("{newline}{last}"));
+    for (closure, [before, after]) in wrapped(program) {
+        let is_removed = |removed: &TextRange| removed.contains_range(closure);
+        if of.closures.contains(&closure)
+            && range.contains_range(closure)
+            && !of.removed.iter().any(is_removed)
+        {
+            edits.insert(closure.start() - range.start(), 0, before);
+            edits.insert(closure.end() - range.start(), 0, after);
+        }
+    }
+    if !of.closures.is_empty() && range.contains(function.specifiers.start()) {
+        edits.insert(function.specifiers.start() - range.start(), 0, BOTH_SIDES);
+    }
     let text = edits.apply(program.text(range).as_bytes())?;
     Ok(String::from_utf8_lossy(&text).replace("\r\n", "\n"))
 }

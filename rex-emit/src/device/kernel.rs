@@ -9,6 +9,7 @@ use rex_ir::symbol::SymbolId;
 use rex_ir::ty::{TypeId, TypeKind, TypeTable};
 use rex_syntax::TextRange;
 use rex_syntax::omp::directive::Leaf;
+use smol_str::{SmolStr, format_smolstr};
 
 use super::body::BodyPrinter;
 use super::references;
@@ -75,7 +76,7 @@ pub(super) fn template_definition(
         "REX_KERNEL_TEMPLATE({}, ({}), ({}), {}, {})",
         kernel.names.kernel,
         template.parameters,
-        own_arguments(program, kernel, template),
+        own_arguments(program, kernel),
         kernel.parameters.len(),
         threading_word(kernel),
     ));
@@ -83,20 +84,37 @@ pub(super) fn template_definition(
 }
 
 /// The arguments of a kernel template inside itself.
-fn own_arguments(program: &Program, kernel: &Kernel, template: &TemplateHead) -> String {
-    match kernel.home {
-        Home::Kernel => template.arguments.to_string(),
-        Home::Member => {
-            let mut arguments = vec![namer::CLASS_PARAMETER];
-            arguments.extend(
-                function(program, kernel)
-                    .heads
-                    .iter()
-                    .map(|head| head.arguments.as_str()),
-            );
-            arguments.join(", ")
+fn own_arguments(program: &Program, kernel: &Kernel) -> String {
+    let class: Vec<SmolStr> = match kernel.home {
+        Home::Kernel => {
+            let heads = function(program, kernel).class_heads.iter();
+            heads.map(|head| head.arguments.clone()).collect()
         }
+        Home::Member => vec![SmolStr::new_static(namer::CLASS_PARAMETER)],
+    };
+    let own = own_heads(program, kernel).into_iter();
+    let arguments: Vec<SmolStr> = class
+        .into_iter()
+        .chain(own.map(|head| head.arguments))
+        .collect();
+    arguments.join(", ")
+}
+
+/// The template heads of a kernel's body: those of the function, and the types of variables.
+fn own_heads(program: &Program, kernel: &Kernel) -> Vec<TemplateHead> {
+    let deduced: Vec<SmolStr> = kernel
+        .deduced
+        .iter()
+        .map(|variable| namer::deduced_type(variable))
+        .collect();
+    let mut heads = function(program, kernel).heads.clone();
+    if !deduced.is_empty() {
+        heads.push(TemplateHead {
+            parameters: format_smolstr!("typename {}", deduced.join(", typename ")),
+            arguments: deduced.join(", ").into(),
+        });
     }
+    heads
 }
 
 /// Whether a kernel's body is defined inside its class: that of a member function which is itself, of a class template.
@@ -301,7 +319,7 @@ fn call(program: &Program, kernel: &Kernel) -> String {
         ),
         (false, true) => format!("{}::", namer::CLASS_PARAMETER),
     };
-    let heads = &function(program, kernel).heads;
+    let heads = own_heads(program, kernel);
     let own: Vec<&str> = heads.iter().map(|head| head.arguments.as_str()).collect();
     let name = match own.is_empty() {
         true => kernel.names.body.to_string(),
@@ -335,7 +353,7 @@ fn member_head(program: &Program, kernel: &Kernel, at: At) -> String {
     };
     let heads: String = class_heads
         .iter()
-        .chain(&function.heads)
+        .chain(&own_heads(program, kernel))
         .map(|head| format!("template <{}> ", head.parameters))
         .collect();
     let is_static = !has_object(kernel);

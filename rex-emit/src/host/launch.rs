@@ -5,6 +5,7 @@ use rex_ir::expr::Expr;
 use rex_ir::kernel::KernelId;
 use rex_ir::launch::{Launch, LaunchId};
 use rex_ir::map::MapOwner;
+use rex_ir::namer;
 use rex_ir::region::{CapturedObject, ConstructId, Region, Transport};
 use rex_syntax::TextRange;
 
@@ -92,7 +93,7 @@ impl Host<'_> {
             self.delete_once(partner);
         }
         let mut text = code.finish();
-        let names = self.names_of_untagged(region, &mut text);
+        let names = self.names_of_types(region, &mut text);
         if let (Some(end), false) = (text.find('\n'), names.is_empty()) {
             let lines: Vec<String> = names
                 .into_iter()
@@ -121,10 +122,17 @@ impl Host<'_> {
         }
     }
 
-    /// Gives the structs without a tag a name that the text uses: `typedef __typeof__(x) rex_untagged_1;`.
-    fn names_of_untagged(&self, region: &Region, text: &mut String) -> Vec<String> {
+    /// Names that the text uses for types which have none: `typedef __typeof__(x) rex_untagged_1;`, `typedef REX_TYPE_OF(x) x__type;`.
+    fn names_of_types(&self, region: &Region, text: &mut String) -> Vec<String> {
         let types = &self.program.types;
-        let mut names = Vec::new();
+        let deduced = region.deduced.iter().map(|symbol| {
+            let variable = self.program.name(*symbol);
+            (namer::deduced_type(variable), variable)
+        });
+        let mut names: Vec<String> = deduced
+            .filter(|(name, _)| text.contains(name.as_str()))
+            .map(|(name, variable)| format!("typedef REX_TYPE_OF({variable}) {name};"))
+            .collect();
         for capture in &region.captures {
             let CapturedObject::Variable(symbol) = capture.object else {
                 continue;

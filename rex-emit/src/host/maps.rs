@@ -142,10 +142,11 @@ impl<'p> Host<'p> {
                 setup.push(format!("const int32_t {at} = rex_maps.count;"));
                 device_addresses.push((idx, format!("rex_maps.bases[{at}]")));
             }
-            let is_parent = arrays
-                .entries
-                .iter()
-                .any(|other| other.member_of == Some(idx));
+            let is_parent = entry.lambda.is_some()
+                || arrays
+                    .entries
+                    .iter()
+                    .any(|other| other.member_of == Some(idx));
             let result = if is_parent {
                 format!("const int64_t rex_member_of_{idx} = ")
             } else {
@@ -162,6 +163,12 @@ impl<'p> Host<'p> {
                 self.type_word(entry, entry.flags.bits(), place),
                 self.entry_name(entry)
             ));
+            if let Some(lambda) = &entry.lambda {
+                let object = expr::print(self.program, &self.words(place), lambda);
+                setup.push(format!(
+                    "{pad}rex_map_pointers(&rex_maps, rex_member_of_{idx}, {object});"
+                ));
+            }
         }
         self.enter_loops(arrays, &mut open, &[], place, &mut setup);
         let fields = ["count", "bases", "begins", "sizes", "types", "names"];

@@ -12,6 +12,7 @@ mod newer;
 mod renames;
 mod task;
 
+use crate::common::closures::wrapped;
 use rex_ir::program::Program;
 use rex_ir::region::{CapturedObject, ConstructId};
 use rex_syntax::TextRange;
@@ -32,6 +33,7 @@ pub(crate) mod rank {
     pub(crate) const TEMPLATE: u32 = 100;
     /// Closing brackets of inner constructs come first.
     pub(crate) const CLOSE: u32 = 3;
+    pub(crate) const LAMBDA: u32 = 500;
     pub(crate) const END_OF_FILE: u32 = 1000;
 }
 
@@ -62,6 +64,7 @@ pub(crate) fn emit(program: &Program) -> Result<Vec<u8>, EditConflict> {
     host.remove_declarative_directives();
     host.init();
     host.constructs();
+    host.closures();
     host.apply_renames();
     host.share_keys();
     host.apply_newer_words();
@@ -266,6 +269,14 @@ impl<'p> Host<'p> {
         }
         for (id, data) in self.program.data_constructs.iter() {
             self.data_construct(id, data);
+        }
+    }
+
+    /// Lambdas that kernels call get names that the device file has, too.
+    fn closures(&mut self) {
+        for (range, [before, after]) in wrapped(self.program) {
+            self.edits.insert(range.start(), rank::LAMBDA, before);
+            self.edits.insert(range.end(), rank::CLOSE, after);
         }
     }
 

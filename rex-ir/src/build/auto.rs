@@ -29,7 +29,7 @@ impl<'u> Builder<'u> {
         }
     }
 
-    fn mentions_auto(&self, ty: TypeId) -> bool {
+    pub(super) fn mentions_auto(&self, ty: TypeId) -> bool {
         match &self.types.get(ty).kind {
             TypeKind::Named { meaning, .. } => *meaning == Meaning::Auto,
             TypeKind::Pointer(to) | TypeKind::Reference(to) => self.mentions_auto(*to),

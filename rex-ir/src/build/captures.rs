@@ -43,6 +43,8 @@ struct Use {
     at: TextRange,
     written: bool,
     explicit: bool,
+    /// It may act as a function: it is called or passed on.
+    called: bool,
 }
 
 /// A construct that was read.
@@ -204,6 +206,7 @@ impl<'u> Builder<'u> {
                     // A section of what a pointer points to leaves the pointer alone.
                     written: !self.holds_pointer(item.root),
                     explicit: true,
+                    called: false,
                 },
             );
         }
@@ -218,6 +221,7 @@ impl<'u> Builder<'u> {
                     at: sharing.at,
                     written,
                     explicit: true,
+                    called: false,
                 },
             );
         }
@@ -244,6 +248,7 @@ impl<'u> Builder<'u> {
                 captures.push(capture);
             }
         }
+        let deduced = self.deduced_variables(&captures);
         uses.declarations.sort();
         let local_declarations = uses
             .declarations
@@ -260,12 +265,26 @@ impl<'u> Builder<'u> {
             allocators: self.allocators_of(construct),
             captures,
             local_declarations,
+            deduced,
             qualified_uses: uses.qualified_uses,
             member_uses: uses.member_uses,
             this_uses: uses.this_uses,
             calls: uses.calls,
             device_globals: uses.globals.into_iter().collect(),
         })))
+    }
+
+    /// The captured variables whose types are parameters of the kernel for that reason.
+    fn deduced_variables(&self, captures: &[Capture]) -> Vec<SymbolId> {
+        captures
+            .iter()
+            .filter_map(|capture| match capture.object {
+                CapturedObject::Variable(symbol) if capture.ty != self.symbols[symbol].ty => {
+                    Some(symbol)
+                }
+                _ => None,
+            })
+            .collect()
     }
 
     /// The kernel declares every captured variable again: it needs the local types, constants and extents in their types.
@@ -520,6 +539,7 @@ impl<'u> Builder<'u> {
                             at: node.range(),
                             written: true,
                             explicit: false,
+                            called: false,
                         },
                     );
                 }
@@ -602,6 +622,7 @@ impl<'u> Builder<'u> {
                     at: whole.range(),
                     written: name.written || self.is_written(whole),
                     explicit: false,
+                    called: false,
                 };
                 uses.add(CapturedObject::Variable(symbol), seen);
             }
@@ -681,6 +702,7 @@ impl<'u> Builder<'u> {
             at: whole,
             written: true,
             explicit: true,
+            called: false,
         };
         uses.add(CapturedObject::Variable(symbol), seen);
         true
@@ -737,6 +759,7 @@ impl<'u> Builder<'u> {
                 at: name.at,
                 written: true,
                 explicit: false,
+                called: false,
             };
             uses.add(CapturedObject::This, seen);
             if depth == 0 {
@@ -753,6 +776,7 @@ impl<'u> Builder<'u> {
                     at: name.at,
                     written: name.written,
                     explicit: false,
+                    called: false,
                 };
                 uses.add(CapturedObject::Variable(symbol), seen);
             }
@@ -780,6 +804,7 @@ impl<'u> Builder<'u> {
                         at: name.at,
                         written: true,
                         explicit: false,
+                        called: false,
                     },
                 );
             }
@@ -800,6 +825,7 @@ impl<'u> Builder<'u> {
                         at: name.at,
                         written: name.written,
                         explicit: false,
+                        called: name.called || name.written,
                     };
                     uses.add(CapturedObject::Variable(symbol), seen);
                 }
@@ -995,7 +1021,7 @@ impl<'u> Builder<'u> {
         rules: &ImplicitRules,
     ) -> Option<Capture> {
         let ty = match object {
-            CapturedObject::Variable(symbol) => self.symbols[symbol].ty,
+            CapturedObject::Variable(symbol) => self.captured_type(symbol),
             CapturedObject::This => {
                 let class = self.this_type(self.constructs[construct].range)?;
                 self.types.plain(TypeKind::Pointer(class))
@@ -1024,9 +1050,47 @@ impl<'u> Builder<'u> {
             transport,
             is_implicit: !seen.explicit,
             may_be_written: seen.written,
+            may_be_called: seen.called,
             has_local_type: self.is_local_type(ty, construct),
             at: seen.at,
         })
+    }
+
+    /// The type of a captured variable. One that only the compiler knows is a parameter of the kernel.
+    fn captured_type(&mut self, symbol: SymbolId) -> TypeId {
+        let found = &self.symbols[symbol];
+        let is_of_function = matches!(
+            found.kind,
+            SymbolKind::Local | SymbolKind::StaticLocal | SymbolKind::Parameter
+        );
+        let can_be_deduced = is_of_function
+            && found.spelled.is_none()
+            && found.declared_at.is_some()
+            && self.unit.language == rex_syntax::source::Language::Cxx
+            && self.mentions_auto(found.ty);
+        if !can_be_deduced {
+            return found.ty;
+        }
+        let name = namer::deduced_type(&found.name);
+        self.types.named(name, Meaning::Dependent)
+    }
+
+    /// What is known of a variable whose type only the compiler knows: `auto *p` is a pointer, and so is `auto p` whose elements are mapped.
+    fn deduced_category(&self, symbol: SymbolId, maps: &[&MapItem]) -> Category {
+        let ty = self.symbols[symbol].ty;
+        let is_reference = matches!(self.types.get(ty).kind, TypeKind::Reference(_));
+        let has_elements = maps.iter().any(|item| {
+            let first = item.steps.first().map(|step| &step.kind);
+            matches!(
+                first,
+                Some(StepKind::Section(_) | StepKind::Index(_) | StepKind::Deref)
+            )
+        });
+        match self.types.category(ty) {
+            Category::Unknown if has_elements && !is_reference => Category::Pointer,
+            Category::Unknown => Category::Dependent,
+            category => category,
+        }
     }
 
     /// Whether an `atomic` or `critical` construct of a region names a variable.
@@ -1093,6 +1157,12 @@ impl<'u> Builder<'u> {
             category => category,
         };
         let mine: Vec<&MapItem> = maps.iter().filter(|item| item.root == object).collect();
+        let category = match object {
+            CapturedObject::Variable(symbol) if ty != self.symbols[symbol].ty => {
+                self.deduced_category(symbol, &mine)
+            }
+            _ => category,
+        };
         if mine.iter().any(|item| item.kind == MapKind::IsDevicePtr) {
             let is_array = matches!(
                 self.types.get(self.types.object_type(ty)).kind,
@@ -1226,28 +1296,30 @@ impl<'u> Builder<'u> {
             let node = unit.tree.root().smallest_at(self.functions[id].body);
             let mut calls = Vec::new();
             let mut globals: IndexSet<SymbolId> = IndexSet::new();
-            let names: Vec<Node<'u>> = node
-                .descendants()
-                .filter(|inner| matches!(inner.kind(), Kind::Identifier | Kind::FieldIdentifier))
-                .collect();
-            for name in names {
-                if name.kind() == Kind::FieldIdentifier {
-                    if is_callee(name) {
-                        calls.push(Call::of_member(name.text(), name.range()));
-                    }
-                    continue;
-                }
-                self.function_name_use(
-                    name.text(),
-                    name.range(),
-                    is_callee(name),
-                    &mut calls,
-                    &mut globals,
-                    0,
-                );
-            }
+            self.collect_function_uses(node, &mut calls, &mut globals);
             self.functions[id].calls = calls;
             self.functions[id].globals = globals.into_iter().collect();
+        }
+    }
+
+    /// Calls and file-scope variables of the body of a function or lambda.
+    pub(super) fn collect_function_uses(
+        &self,
+        body: Node<'u>,
+        calls: &mut Vec<Call>,
+        globals: &mut IndexSet<SymbolId>,
+    ) {
+        for name in body.descendants() {
+            match name.kind() {
+                Kind::FieldIdentifier if is_callee(name) => {
+                    calls.push(Call::of_member(name.text(), name.range()));
+                }
+                Kind::Identifier => {
+                    let called = is_callee(name);
+                    self.function_name_use(name.text(), name.range(), called, calls, globals, 0);
+                }
+                _ => {}
+            }
         }
     }
 
@@ -1284,6 +1356,7 @@ impl Uses {
         let entry = self.objects.entry(object).or_insert(seen);
         entry.written |= seen.written;
         entry.explicit |= seen.explicit;
+        entry.called |= seen.called;
     }
 }
 

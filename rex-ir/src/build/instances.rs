@@ -15,14 +15,15 @@ use super::Builder;
 use super::types::declared_name;
 use crate::instance::{Instances, Instantiator};
 use crate::item::FunctionId;
-use crate::region::RegionId;
+use crate::region::{Region, RegionId};
 use crate::symbol::{SymbolId, SymbolKind};
 
 impl<'u> Builder<'u> {
     /// Fills [`Instances`].
     pub(super) fn read_instances(&mut self) {
         let carriers = self.carriers();
-        if carriers.is_empty() {
+        let is_needed = |(_, region): (RegionId, &Region)| !region.deduced.is_empty();
+        if carriers.is_empty() && !self.regions.iter().any(is_needed) {
             return;
         }
         let functions: Vec<FunctionId> = self.functions.iter().map(|(id, _)| id).collect();
@@ -38,6 +39,16 @@ impl<'u> Builder<'u> {
         instances.initializers = self.initializers_with(&carriers);
         instances.explicit = self.explicit_instantiations(&carriers);
         self.add_used_names(&mut instances);
+        let mut closures: Vec<TextRange> = instances
+            .functions
+            .iter()
+            .flat_map(|of| of.closures.iter().copied())
+            .collect();
+        closures.sort_by_key(|range| range.start());
+        closures.dedup();
+        for range in closures {
+            instances.closures.extend(self.closure(range));
+        }
         self.instances = instances;
     }
 
@@ -49,8 +60,10 @@ impl<'u> Builder<'u> {
     }
 
     fn holds_template_region(&self, id: FunctionId) -> bool {
-        self.functions[id].is_template()
-            && self.regions.iter().any(|(_, region)| region.function == id)
+        let is_template = self.functions[id].is_template();
+        self.regions
+            .iter()
+            .any(|(_, region)| region.function == id && (is_template || !region.deduced.is_empty()))
     }
 
     /// Names that lead to an instantiation.
@@ -59,6 +72,9 @@ impl<'u> Builder<'u> {
         for (_, region) in self.regions.iter() {
             if self.functions[region.function].is_template() {
                 self.add_carrier(region.function, &mut carriers);
+            }
+            if !region.deduced.is_empty() {
+                carriers.extend(self.lambda_around(region));
             }
         }
         if carriers.is_empty() {
@@ -74,6 +90,28 @@ impl<'u> Builder<'u> {
             if carriers.len() == before {
                 return carriers;
             }
+        }
+    }
+
+    /// The variable that holds the lambda around a region: calls of it instantiate the kernel, if it is a generic one.
+    fn lambda_around(&self, region: &Region) -> Option<SmolStr> {
+        let mut node = self
+            .unit
+            .tree
+            .root()
+            .smallest_at(self.constructs[region.construct].range);
+        let mut in_lambda = false;
+        loop {
+            match node.kind() {
+                Kind::LambdaExpression => in_lambda = true,
+                Kind::InitDeclarator if in_lambda => {
+                    let name = declared_name(node.field(Field::Declarator)?)?;
+                    return Some(name.text().into());
+                }
+                Kind::FunctionDefinition => return None,
+                _ => {}
+            }
+            node = node.parent()?;
         }
     }
 
@@ -161,20 +199,28 @@ impl<'u> Builder<'u> {
         let is_template = function.is_template();
         let mut regions: Vec<RegionId> = Vec::new();
         let mut region_ranges: Vec<TextRange> = Vec::new();
+        let mut deduced: FxHashSet<SmolStr> = FxHashSet::default();
         for (region, found) in self.regions.iter() {
             if found.function == id {
                 regions.push(region);
                 region_ranges.push(self.constructs[found.construct].range);
+                deduced.extend(
+                    found
+                        .deduced
+                        .iter()
+                        .map(|symbol| self.symbols[*symbol].name.clone()),
+                );
             }
         }
         let mut slicer = Slicer {
             words: self.words(),
             carriers,
             regions: &region_ranges,
-            keeps_regions: is_template,
-            needed: FxHashSet::default(),
+            keeps_regions: is_template || !deduced.is_empty(),
+            needed: deduced,
             removed: Vec::new(),
             returns: Vec::new(),
+            closures: Vec::new(),
         };
         let body = self.unit.tree.root().smallest_at(function.body);
         // Declarations are found needed by statements, and by each other.
@@ -183,6 +229,7 @@ impl<'u> Builder<'u> {
             let before = slicer.needed.len();
             slicer.removed.clear();
             slicer.returns.clear();
+            slicer.closures.clear();
             slicer.compound(body);
             slicer.need_names_of(TextRange::new(
                 function.declarator_end,
@@ -195,6 +242,7 @@ impl<'u> Builder<'u> {
         }
         let mut removed = slicer.removed;
         let returns = slicer.returns;
+        let closures = slicer.closures;
         // Other directives mean nothing there.
         for directive in &self.unit.directives {
             let is_inside = function.body.contains_range(directive.range);
@@ -215,6 +263,7 @@ impl<'u> Builder<'u> {
             function: id,
             removed,
             regions,
+            closures,
             returns: if is_template || function.class.is_some() {
                 Vec::new()
             } else {
@@ -270,6 +319,8 @@ struct Slicer<'a> {
     needed: FxHashSet<SmolStr>,
     removed: Vec<TextRange>,
     returns: Vec<(TextRange, TextRange)>,
+    /// Lambdas that stay as they are: they may be device code.
+    closures: Vec<TextRange>,
 }
 
 impl Slicer<'_> {
@@ -300,6 +351,15 @@ impl Slicer<'_> {
         let shares =
             |region: &&TextRange| region.intersect(range).is_some_and(|both| !both.is_empty());
         self.regions.iter().find(shares).copied()
+    }
+
+    /// Whether a lambda is host code: it has a region, or leads to one.
+    fn leads_on(&self, lambda: Node<'_>) -> bool {
+        self.region_at(lambda.range()).is_some()
+            || self
+                .words
+                .of(lambda.range())
+                .any(|(_, word)| self.carriers.contains(&word))
     }
 
     fn matters(&self, statement: Node<'_>) -> bool {
@@ -357,6 +417,7 @@ impl Slicer<'_> {
         let mut stack: Vec<Node<'_>> = statement.children().collect();
         while let Some(node) = stack.pop() {
             match node.kind() {
+                Kind::LambdaExpression if !self.leads_on(node) => self.closures.push(node.range()),
                 Kind::CompoundStatement => self.compound(node),
                 Kind::CaseStatement | Kind::ReturnStatement => self.statement(node),
                 _ => stack.extend(node.children()),

@@ -3,13 +3,15 @@
 use rex_syntax::TextRange;
 use rex_syntax::diag::{Code, Diagnostic};
 use rex_syntax::omp::clause::{Clause, ClauseName, Locator, Path, Step};
+use rex_syntax::source::Language;
 use smol_str::SmolStr;
 
 use super::Builder;
 use crate::map::{MapItem, MapKind, MapModifiers, MapperName, PathStep, StepKind};
+use crate::namer;
 use crate::region::CapturedObject;
-use crate::symbol::SymbolKind;
-use crate::ty::{Extent, TypeId, TypeKind};
+use crate::symbol::{SymbolId, SymbolKind};
+use crate::ty::{Extent, Meaning, TypeId, TypeKind};
 
 impl<'u> Builder<'u> {
     /// All items of the data clauses of one directive, in clause order.
@@ -150,7 +152,10 @@ impl<'u> Builder<'u> {
                 .or_else(|| self.header_variable(unqualified));
             match symbol.map(|id| (id, self.symbols[id].kind)) {
                 Some((id, kind)) if kind.is_variable() => {
-                    let ty = self.symbols[id].ty;
+                    let ty = match path.steps.is_empty() {
+                        true => self.symbols[id].ty,
+                        false => self.type_with_elements(id),
+                    };
                     (CapturedObject::Variable(id), ty, ty)
                 }
                 Some((id, SymbolKind::Field)) => {
@@ -185,6 +190,24 @@ impl<'u> Builder<'u> {
             ty = self.read_step(step, ty, at, &mut steps)?;
         }
         Some((root, root_ty, steps))
+    }
+
+    /// The type of a variable whose elements or target an item names. `auto p` whose type only the compiler knows is a pointer then.
+    fn type_with_elements(&mut self, symbol: SymbolId) -> TypeId {
+        let found = &self.symbols[symbol];
+        let is_deduced = matches!(
+            self.types.get(found.ty).kind,
+            TypeKind::Named {
+                meaning: Meaning::Auto,
+                ..
+            }
+        );
+        if !is_deduced || self.unit.language != Language::Cxx {
+            return found.ty;
+        }
+        let element = format!("{}_element", namer::deduced_type(&found.name));
+        let element = self.types.named(element, Meaning::Dependent);
+        self.types.plain(TypeKind::Pointer(element))
     }
 
     fn read_step(

@@ -7,6 +7,7 @@ mod allocators;
 mod auto;
 mod captures;
 mod clauses;
+mod closures;
 mod constructs;
 mod conversions;
 mod declare_target;

@@ -106,6 +106,7 @@ impl Builder<'_> {
         self.push(MapEntry {
             at: Some(capture.at),
             types: Some(call(types)),
+            lambda: capture.may_be_called.then(|| object.clone()),
             ..entry(
                 value.clone(),
                 value,

@@ -217,5 +217,6 @@ fn entry(base: Expr, begin: Expr, size: Expr, flags: MapFlags, name: SmolStr) ->
         device_address_of: None,
         loops: Vec::new(),
         types: None,
+        lambda: None,
     }
 }

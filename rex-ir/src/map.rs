@@ -208,7 +208,18 @@ pub enum MapLoop {
         count: Expr,
     },
     /// An iterator of the user's.
-    Iterator(MapIterator),
+    Iterator {
+        /// The variable's type.
+        ty: SmolStr,
+        /// The variable.
+        name: SmolStr,
+        /// The first value.
+        begin: Expr,
+        /// The value it stops before.
+        end: Expr,
+        /// What is added for each turn, if not 1.
+        step: Option<Expr>,
+    },
 }
 
 /// A value computed once.

@@ -212,12 +212,18 @@ impl<'p> Host<'p> {
                 let count = self.size(count, place);
                 format!("for (int64_t {name} = 0; {name} < {count}; {name}++) {{")
             }
-            MapLoop::Iterator(iterator) => {
-                let name = &iterator.name;
-                let begin = self.renamed_text(iterator.begin);
-                let end = self.renamed_text(iterator.end);
-                let head = format!("for ({} {name} = {begin};", iterator.ty);
-                match iterator.step.map(|step| self.renamed_text(step)) {
+            MapLoop::Iterator {
+                ty,
+                name,
+                begin,
+                end,
+                step,
+            } => {
+                let words = self.words(place);
+                let print = |value: &Expr| expr::print(self.program, &words, value);
+                let (begin, end) = (print(begin), print(end));
+                let head = format!("for ({ty} {name} = {begin};");
+                match step.as_ref().map(print) {
                     None => format!("{head} {name} < ({end}); {name}++) {{"),
                     Some(step) => format!(
                         "{head} ({step}) > 0 ? {name} < ({end}) : {name} > ({end}); {name} += ({step})) {{"

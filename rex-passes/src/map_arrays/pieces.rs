@@ -92,7 +92,7 @@ impl Builder<'_> {
     pub(super) fn pieces(&mut self, items: &[&MapItem]) -> Vec<Piece> {
         let mut pieces = Vec::new();
         for item in items {
-            let loops = self.iterator_loops(&item.iterators);
+            let loops = self.iterator_loops(&item.iterators, Meaning::Iterated);
             let meaning = if loops.is_empty() {
                 Meaning::Plain
             } else {
@@ -130,11 +130,17 @@ impl Builder<'_> {
         words.join(" ").into()
     }
 
-    fn iterator_loops(&mut self, iterators: &[MapIterator]) -> Vec<usize> {
+    fn iterator_loops(&mut self, iterators: &[MapIterator], meaning: Meaning<'_>) -> Vec<usize> {
         iterators
             .iter()
             .map(|iterator| {
-                let wanted = MapLoop::Iterator(iterator.clone());
+                let wanted = MapLoop::Iterator {
+                    ty: iterator.ty.clone(),
+                    name: iterator.name.clone(),
+                    begin: self.value(iterator.begin, meaning),
+                    end: self.value(iterator.end, meaning),
+                    step: iterator.step.map(|step| self.value(step, meaning)),
+                };
                 let known = self.arrays.loops.iter().position(|found| *found == wanted);
                 known.unwrap_or_else(|| {
                     self.arrays.loops.push(wanted);
@@ -240,7 +246,7 @@ impl Builder<'_> {
                 name: variable,
                 value: &object,
             };
-            let iterators = self.iterator_loops(&item.iterators);
+            let iterators = self.iterator_loops(&item.iterators, meaning);
             let steps = self.steps(&item.steps, meaning);
             let mut inner = self.inner_piece(&element, item);
             inner.name = self.mapped_words(&element.name, item.at, variable);

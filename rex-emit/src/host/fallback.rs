@@ -183,6 +183,21 @@ impl Host<'_> {
             _ if needs_region => true,
             Some(Leaf::Section) => !is_kept_in(&[Leaf::Sections]),
             Some(Leaf::Scan | Leaf::Ordered) => !is_kept_in(&[Leaf::For, Leaf::Simd]),
+            Some(Leaf::Cancel | Leaf::CancellationPoint) => {
+                let directives = &self.program.unit.directives;
+                let named = construct
+                    .directives
+                    .first()
+                    .and_then(|idx| directives[*idx].argument)
+                    .map(|range| self.program.text(range));
+                let leaf = match named {
+                    Some("parallel") => Leaf::Parallel,
+                    Some("sections") => Leaf::Sections,
+                    Some("taskgroup") => Leaf::Taskgroup,
+                    _ => Leaf::For,
+                };
+                !is_kept_in(&[leaf])
+            }
             Some(Leaf::For | Leaf::Sections | Leaf::Single | Leaf::Scope | Leaf::Barrier) => {
                 binds_to_region
             }

@@ -25,15 +25,13 @@ fn support(name: ClauseName) -> Support {
         Allocate | Collapse | Default | Defaultmap | Depend | Device | DistSchedule
         | Firstprivate | From | HasDeviceAddr | If | InReduction | IsDevicePtr | Lastprivate
         | Linear | Map | Nowait | NumTeams | NumThreads | Ordered | Private | Reduction
-        | Schedule | Shared | ThreadLimit | To | UseDeviceAddr | UseDevicePtr | UsesAllocators => {
-            Support::Acted
-        }
+        | Schedule | Shared | TaskReduction | ThreadLimit | To | UseDeviceAddr | UseDevicePtr
+        | UsesAllocators => Support::Acted,
         // Threads of a device have no places; vector lengths, alignments and cache hints change no values; iterations in any order are in order, too.
         Affinity | Aligned | Bind | Hint | Mergeable | Nogroup | Nontemporal | Order | Priority
         | ProcBind | Safelen | Safesync | Severity | Simdlen | Threadset | Untied => {
             Support::Harmless
         }
-        TaskReduction => Support::Unsupported("use `reduction` on this directive"),
         OmpxDynCgroupMem => Support::Unsupported("use an array of constant size in the region"),
         OmpxBare | OmpxAttribute => {
             Support::Unsupported("remove it; it is an extension of one compiler")
@@ -124,7 +122,7 @@ fn support(name: ClauseName) -> Support {
 fn known_modifiers(name: ClauseName) -> Option<&'static [&'static str]> {
     match name {
         ClauseName::Device => Some(&["device_num"]),
-        ClauseName::Lastprivate | ClauseName::ThreadLimit | ClauseName::NumThreads => Some(&[]),
+        ClauseName::ThreadLimit | ClauseName::NumThreads => Some(&[]),
         ClauseName::Default => Some(&["none", "shared", "private", "firstprivate"]),
         _ => None,
     }
@@ -169,6 +167,8 @@ impl Builder<'_> {
                     is_distributed && self.text(modifier.word) == "inscan"
                 })
                 .map(|modifier| modifier.range),
+            ClauseName::Lastprivate if !self.constructs[construct].has(Leaf::Teams) => None,
+            ClauseName::Lastprivate => unknown(&[]),
             name => known_modifiers(name).and_then(unknown),
         };
         if let Some(range) = found {

@@ -306,7 +306,16 @@ impl Planner<'_> {
 
     /// Whether the iterations of a loop must be executed in order.
     pub(super) fn is_ordered(&self, construct: &Construct) -> bool {
-        self.has_clause(construct, ClauseName::Ordered) || self.scans(construct)
+        let keeps_conditionally = || {
+            construct.directives.iter().any(|idx| {
+                self.program.unit.directives[*idx]
+                    .clauses_named(ClauseName::Lastprivate)
+                    .any(|clause| self.is_conditional(clause))
+            })
+        };
+        self.has_clause(construct, ClauseName::Ordered)
+            || self.scans(construct)
+            || keeps_conditionally()
     }
 
     /// Whether a loop's schedule decides what its iterations see.

@@ -5,10 +5,11 @@ use rex_ir::item::FunctionId;
 use rex_ir::kernel::{BodyText, Crew, Plan, ReductionPlan};
 use rex_ir::namer;
 use rex_ir::program::Program;
-use rex_ir::region::{Construct, ConstructId, Region, RegionId};
+use rex_ir::region::{Construct, ConstructId, Region, RegionId, SharingAttribute};
 use rex_ir::symbol::SymbolId;
 use rex_syntax::TextRange;
 use rex_syntax::diag::{Code, Diagnostic};
+use rex_syntax::kind::{Field, Kind};
 use rex_syntax::omp::clause::{Clause, ClauseName};
 use rex_syntax::omp::directive::Leaf;
 use smol_str::{SmolStr, format_smolstr};
@@ -165,6 +166,46 @@ impl<'p> Planner<'p> {
 
     /// The plan of one construct inside a region.
     pub(super) fn construct(&mut self, id: ConstructId, context: Context) -> Plan {
+        let plan = self.construct_alone(id, context);
+        match self.hides_its_head(id) {
+            true => Plan::Sequence(vec![plan]),
+            false => plan,
+        }
+    }
+
+    /// Whether a construct is what a `for` or `if` with a declaration in its head controls, and has variables of its own: they may have
+    /// the name of the declared one, which C++ allows in an inner block only.
+    fn hides_its_head(&self, id: ConstructId) -> bool {
+        let construct = &self.program.constructs[id];
+        let Some(statement) = construct.statement else {
+            return false;
+        };
+        let has_own = construct.sharing.iter().any(|sharing| {
+            !matches!(
+                sharing.attribute,
+                SharingAttribute::Shared | SharingAttribute::Copyprivate
+            )
+        });
+        has_own && {
+            let root = self.program.unit.tree.root();
+            let mut around = root
+                .smallest_at(construct.range.cover(statement))
+                .ancestors();
+            let parent =
+                around.find(|node| node.range() != construct.range && node.range() != statement);
+            parent.is_some_and(|parent| {
+                parent.kind() == Kind::ForRangeLoop
+                    || parent
+                        .field(Field::Initializer)
+                        .is_some_and(|head| head.kind() == Kind::Declaration)
+                    || parent
+                        .condition()
+                        .is_some_and(|head| head.kind() == Kind::Declaration)
+            })
+        }
+    }
+
+    fn construct_alone(&mut self, id: ConstructId, context: Context) -> Plan {
         let construct = &self.program.constructs[id];
         let statement = construct.statement;
         let Some(first) = construct.leaves.first().copied() else {
@@ -240,7 +281,9 @@ impl<'p> Planner<'p> {
                 Context::Threads(crew) => Plan::Barrier(crew),
                 Context::Alone | Context::Thread | Context::Sequential => Plan::Nothing,
             },
-            Leaf::Taskwait | Leaf::Taskyield | Leaf::Nothing | Leaf::CancellationPoint | Leaf::Scan => Plan::Nothing,
+            // Cancellation is off, as omp_get_cancellation says.
+            Leaf::Cancel | Leaf::CancellationPoint => Plan::Nothing,
+            Leaf::Taskwait | Leaf::Taskyield | Leaf::Nothing | Leaf::Scan => Plan::Nothing,
             Leaf::Flush => Plan::Fence,
             Leaf::Atomic => match atomic::plan(self, id) {
                 Some(plan) => plan,
@@ -340,31 +383,34 @@ impl<'p> Planner<'p> {
 
     /// A clause inside a region that nothing acts on.
     fn refused_clause(&self, construct: &Construct) -> Option<(TextRange, &'static str)> {
+        let in_sections = construct.has(Leaf::Sections);
         construct.directives.iter().find_map(|idx| {
             self.program.unit.directives[*idx]
                 .clauses
                 .iter()
-                .find_map(|clause| {
-                    let is_conditional = || {
-                        clause
-                            .modifiers()
-                            .iter()
-                            .any(|modifier| self.program.text(modifier.word) == "conditional")
-                    };
-                    match clause.name {
-                        ClauseName::Lastprivate if is_conditional() => Some((
+                .find_map(|clause| match clause.name {
+                    ClauseName::Lastprivate if in_sections && self.is_conditional(clause) => {
+                        Some((
                             clause.range,
                             "store the value where it is known to be the last one",
-                        )),
-                        ClauseName::Copyin => Some((clause.range, "use `firstprivate`")),
-                        ClauseName::Detach => Some((clause.range, "use `taskwait`")),
-                        ClauseName::Induction => {
-                            Some((clause.range, "compute the value from the iteration number"))
-                        }
-                        _ => None,
+                        ))
                     }
+                    ClauseName::Copyin => Some((clause.range, "use `firstprivate`")),
+                    ClauseName::Detach => Some((clause.range, "use `taskwait`")),
+                    ClauseName::Induction => {
+                        Some((clause.range, "compute the value from the iteration number"))
+                    }
+                    _ => None,
                 })
         })
+    }
+
+    /// Whether a `lastprivate` variable gets its value from the last iteration that assigns it.
+    pub(super) fn is_conditional(&self, clause: &Clause) -> bool {
+        clause
+            .modifiers()
+            .iter()
+            .any(|modifier| self.program.text(modifier.word) == "conditional")
     }
 
     /// `linear` over the grid: all teams would have to wait for each other before the last one stores the value.

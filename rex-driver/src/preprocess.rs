@@ -150,7 +150,13 @@ pub fn may_offload(bytes: &[u8], origin: Origin<'_>, flags: &CompilerFlags) -> b
 }
 
 fn has_device_words(text: &[u8]) -> bool {
-    const WORDS: [&[u8]; 4] = [b"target", b"declare", b"dispatch", b"metadirective"];
+    const WORDS: [&[u8]; 5] = [
+        b"target",
+        b"declare",
+        b"dispatch",
+        b"metadirective",
+        b"requires",
+    ];
     contains(text, b"omp") && WORDS.iter().any(|word| contains(text, word))
 }
 

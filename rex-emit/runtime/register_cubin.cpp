@@ -821,7 +821,7 @@ private:
 
 #if REX_LLVM_ABI >= 15
 int omptarget_launch(Ident *where, int64_t device, Geometry geometry, void *key, __tgt_kernel_arguments &arguments) {
-  arguments.Version = REX_LLVM_ABI >= 19 ? 3 : REX_LLVM_ABI >= 16 ? 2 : 1;
+  arguments.StructVersion = REX_LLVM_ABI >= 19 ? 3 : REX_LLVM_ABI >= 16 ? 2 : 1;
   // 15 reads the parameters, 16 and later read the packet.
   arguments.NumTeams[0] = static_cast<uint32_t>(geometry.teams);
   arguments.ThreadLimit[0] = static_cast<uint32_t>(geometry.threads);

@@ -117,7 +117,7 @@ static const char *const rex_abi_symbol __attribute__((used)) = &REX_ABI_SYMBOL;
 
 /* What a launch tells the runtime; LLVM 15 reads the first 64 bytes only. */
 struct __tgt_kernel_arguments {
-  uint32_t Version; /* set by the launch */
+  uint32_t StructVersion; /* set by the launch; LLVM calls it Version, which programs define as a macro */
   uint32_t NumArgs;
   void **ArgBasePtrs;
   void **ArgPtrs;

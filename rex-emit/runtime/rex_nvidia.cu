@@ -371,7 +371,7 @@ REX_ONE_OF_MANY uint64_t rex_host_shared_bytes() { return rex_host::shared_memor
 #define REX_PASTE(left, right) REX_PASTE_OF(left, right)
 #define REX_PASTE_OF(left, right) left##right
 extern "C" {
-REX_ONE_OF_MANY char REX_PASTE(rex_image_for_LLVM_ABI_, REX_LLVM_ABI) = 0;
+REX_ONE_OF_MANY __attribute__((visibility("default"))) char REX_PASTE(rex_image_for_LLVM_ABI_, REX_LLVM_ABI) = 0;
 }
 
 #endif // REX_DEVICE_HOST

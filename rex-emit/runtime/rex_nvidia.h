@@ -182,6 +182,10 @@ extern "C" __host__ __device__ __cudart_builtin__ int printf(const char *, ...);
 #include <string.h>
 #include <time.h>
 
+// Host functions of the headers above are hidden (-fvisibility=hidden), so that the linker leaves out what no kernel reaches. What
+// follows is device code; the runtime finds its variables by name.
+#pragma GCC visibility push(default)
+
 #define __global__
 #define __device__
 #define __host__
@@ -589,11 +593,11 @@ REX_DEVICE uint64_t rex_trips_ne(From from, To to, Step step) {
 template <typename Element, int Rank> class rex_view {
 public:
   template <typename... Extents>
-  REX_DEVICE rex_view(Element *base, Extents... extents)
-      : base_(base), extents_{static_cast<uint64_t>(extents)...} {
+  REX_DEVICE rex_view(Element *rex_first, Extents... extents)
+      : base_(rex_first), extents_{static_cast<uint64_t>(extents)...} {
     static_assert(sizeof...(Extents) == Rank, "one extent for each dimension");
   }
-  REX_DEVICE rex_view(Element *base, const uint64_t *extents) : base_(base) {
+  REX_DEVICE rex_view(Element *rex_first, const uint64_t *extents) : base_(rex_first) {
     for (int i = 0; i < Rank; ++i) extents_[i] = extents[i];
   }
 
@@ -603,7 +607,7 @@ public:
     return rex_view<Element, Rank - 1>(base_ + row, extents_ + 1);
   }
   REX_DEVICE rex_view<Element, Rank - 1> operator*() const { return (*this)[0]; }
-  REX_DEVICE Element *base() const { return base_; }
+  REX_DEVICE Element *rex_base() const { return base_; }
 
 private:
   Element *base_;
@@ -612,11 +616,11 @@ private:
 
 template <typename Element> class rex_view<Element, 1> {
 public:
-  template <typename Extent> REX_DEVICE rex_view(Element *base, Extent) : base_(base) {}
+  template <typename Extent> REX_DEVICE rex_view(Element *rex_first, Extent) : base_(rex_first) {}
 
   template <typename Index> REX_DEVICE Element &operator[](Index index) const { return base_[index]; }
   REX_DEVICE operator Element *() const { return base_; }
-  REX_DEVICE Element *base() const { return base_; }
+  REX_DEVICE Element *rex_base() const { return base_; }
 
 private:
   Element *base_;
@@ -706,7 +710,7 @@ REX_DEVICE Function rex_indirect(Function function, void *const *hosts, void *co
 
 /// In front of every allocation.
 struct rex_allocation {
-  void *base;
+  void *rex_block;
   size_t bytes;
 };
 
@@ -719,8 +723,8 @@ REX_DEVICE void *rex_allocate(size_t alignment, size_t bytes, bool aborts) {
   if (bytes == 0) return nullptr;
   if (alignment < 16) alignment = 16;
   size_t room = sizeof(rex_allocation) + alignment;
-  char *base = bytes + room < bytes ? nullptr : static_cast<char *>(malloc(bytes + room));
-  if (base == nullptr) {
+  char *rex_block = bytes + room < bytes ? nullptr : static_cast<char *>(malloc(bytes + room));
+  if (rex_block == nullptr) {
     if (aborts) {
 #ifdef REX_DEVICE_HOST
       abort();
@@ -730,10 +734,10 @@ REX_DEVICE void *rex_allocate(size_t alignment, size_t bytes, bool aborts) {
     }
     return nullptr;
   }
-  char *first = base + sizeof(rex_allocation);
+  char *first = rex_block + sizeof(rex_allocation);
   first += (alignment - reinterpret_cast<size_t>(first) % alignment) % alignment;
   rex_allocation *head = reinterpret_cast<rex_allocation *>(first) - 1;
-  head->base = base;
+  head->rex_block = rex_block;
   head->bytes = bytes;
   return first;
 }
@@ -762,7 +766,7 @@ template <typename... Allocator> REX_DEVICE void *rex_omp_calloc(size_t n, size_
   return rex_omp_aligned_calloc(size_t(1), n, bytes, allocator...);
 }
 template <typename... Allocator> REX_DEVICE void rex_omp_free(void *first, Allocator...) {
-  if (first != nullptr) free((static_cast<rex_allocation *>(first) - 1)->base);
+  if (first != nullptr) free((static_cast<rex_allocation *>(first) - 1)->rex_block);
 }
 template <typename Allocator, typename... Others>
 REX_DEVICE void *rex_allocate_with(size_t bytes, Allocator allocator, Others...) {

@@ -189,17 +189,29 @@ REX_DEVICE uint64_t rex_remainder(uint64_t iteration, uint64_t trips) {
 template <typename Value> REX_DEVICE Value rex_value_of(const volatile Value &);
 template <typename Value> REX_DEVICE Value rex_value_of(const Value &);
 
-/// *address = function(*address), atomically. `function` may be called several times.
+/// *address = function(*address), atomically. `function` may be called several times. Every access is one to memory, so `volatile`
+/// asks for nothing more.
 template <typename Value, typename Function>
 REX_DEVICE rex_update<Value> rex_atomic_apply(Value *address, Function function) {
   return rex_atomic_access<Value>::apply(address, function);
 }
+template <typename Value, typename Function>
+REX_DEVICE rex_update<Value> rex_atomic_apply(volatile Value *address, Function function) {
+  return rex_atomic_apply(const_cast<Value *>(address), function);
+}
 template <typename Value> REX_DEVICE Value rex_atomic_read(const Value *address) {
   return rex_atomic_access<Value>::read(address);
+}
+template <typename Value> REX_DEVICE Value rex_atomic_read(const volatile Value *address) {
+  return rex_atomic_read(const_cast<const Value *>(address));
 }
 template <typename Value, typename Operand>
 REX_DEVICE Value rex_atomic_exchange(Value *address, Operand operand) {
   return rex_atomic_access<Value>::exchange(address, static_cast<Value>(operand));
+}
+template <typename Value, typename Operand>
+REX_DEVICE Value rex_atomic_exchange(volatile Value *address, Operand operand) {
+  return rex_atomic_exchange(const_cast<Value *>(address), operand);
 }
 template <typename Value, typename Operand>
 REX_DEVICE void rex_atomic_write(Value *address, Operand operand) {
@@ -238,6 +250,10 @@ template <typename Value, typename Operand> struct rex_types_of {
   template <typename Value, typename Operand>                                                                \
   REX_DEVICE Value rex_atomic_##name(Value *address, Operand operand) {                                      \
     return rex_atomic_##name(address, operand, typename rex_types_of<Value, Operand>::type());               \
+  }                                                                                                          \
+  template <typename Value, typename Operand>                                                                \
+  REX_DEVICE Value rex_atomic_##name(volatile Value *address, Operand operand) {                             \
+    return rex_atomic_##name(const_cast<Value *>(address), operand);                                         \
   }
 // clang-format off
 REX_ATOMIC(add, value + operand)
@@ -642,7 +658,7 @@ template <typename Value, typename Row> REX_DEVICE Value *rex_first(Row *rows) {
   return reinterpret_cast<Value *>(rows);
 }
 template <typename Value, int Rank> REX_DEVICE Value *rex_first(const rex_view<Value, Rank> &view) {
-  return view.base();
+  return view.rex_base();
 }
 
 /// Gives an accumulator, or each element of one, the identity.
@@ -748,7 +764,7 @@ public:
   rex_elements(const rex_elements &) = delete;
 
   /// Where the array would begin.
-  REX_DEVICE Value *base() const { return first_ - offset_; }
+  REX_DEVICE Value *rex_base() const { return first_ - offset_; }
 
   /// Combines the copies of all threads of the grid.
   template <typename Array> REX_DEVICE void reduce(const Array &target) const {
@@ -784,7 +800,7 @@ public:
   }
   rex_team_elements(const rex_team_elements &) = delete;
 
-  REX_DEVICE Value *base() const { return first_ - offset_; }
+  REX_DEVICE Value *rex_base() const { return first_ - offset_; }
 
   template <typename Array> REX_DEVICE void reduce(const Array &target) const {
     if (threadIdx.x != 0) return;

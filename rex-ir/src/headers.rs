@@ -3,10 +3,13 @@
 //! The answers come from the preprocessed text of the unit; without one nothing is known. What the main file itself declares is no answer, unless a macro
 //! wrote it: the syntax tree knows the rest better.
 
+use rex_syntax::TextRange;
 use rex_syntax::declarations::{DeclKind, DeclText};
 use rex_syntax::expansion::HeaderOrigin;
 use rex_syntax::unit::Unit;
 use smol_str::SmolStr;
+
+use crate::program::Program;
 
 /// A function that a header declares or defines.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,6 +58,52 @@ pub fn function_declaration(unit: &Unit, name: &str) -> Option<HeaderFunction> {
             HeaderOrigin::Main | HeaderOrigin::System => None,
         },
     })
+}
+
+/// Whether an `#include` inside a function brings statements or parts of them, which only stand where they are.
+pub fn is_fragment(unit: &Unit, source: &str, include: TextRange) -> bool {
+    // File scope can hold what begins with one of these.
+    const DECLARATIONS: [&str; 9] = [
+        "class",
+        "enum",
+        "extern",
+        "inline",
+        "namespace",
+        "struct",
+        "template",
+        "typedef",
+        "union",
+    ];
+    let Some(expansion) = &unit.expansion else {
+        return false;
+    };
+    let first = expansion.words_included_at(line_of(source, include)).next();
+    first.is_some_and(|word| !DECLARATIONS.contains(&word))
+}
+
+/// The headers of the project that are parts of functions.
+pub fn fragments(program: &Program) -> Vec<SmolStr> {
+    let source = program.source();
+    let Some(expansion) = &program.unit.expansion else {
+        return Vec::new();
+    };
+    let is_in_function = |range: TextRange| {
+        let mut functions = program.functions.values();
+        functions.any(|function| function.body.contains_range(range))
+    };
+    rex_syntax::pragma::directives(source)
+        .into_iter()
+        .filter(|line| line.name(source) == "include" && is_in_function(line.range))
+        .filter(|line| is_fragment(&program.unit, source, line.range))
+        .flat_map(|line| expansion.headers_included_at(line_of(source, line.range)))
+        .collect()
+}
+
+/// The 1-based line where a range begins.
+fn line_of(source: &str, range: TextRange) -> u32 {
+    let before = &source[..usize::from(range.start())];
+    let n_lines = before.bytes().filter(|byte| *byte == b'\n').count();
+    u32::try_from(n_lines + 1).unwrap_or(u32::MAX)
 }
 
 /// Prefers headers, then file scope, then a body, then the last one in the text.

@@ -183,6 +183,40 @@ impl Expansion {
         found
     }
 
+    /// The words that the `#include` in this line of the main file (1-based) brings, macros aside. Empty if it only defines macros.
+    pub fn words_included_at(&self, line: u32) -> impl Iterator<Item = &str> {
+        self.segments_included_at(line)
+            .flat_map(|segment| lex::slice(&self.code, segment.range).split_whitespace())
+    }
+
+    /// The headers of the project whose text that `#include` brings.
+    pub fn headers_included_at(&self, line: u32) -> impl Iterator<Item = SmolStr> {
+        self.segments_included_at(line).filter_map(|segment| {
+            match self.origin(segment.place, segment.file) {
+                HeaderOrigin::User { file } => Some(file),
+                HeaderOrigin::Main | HeaderOrigin::System => None,
+            }
+        })
+    }
+
+    /// Whether a header with this name, without folders, was read.
+    pub fn reads_header(&self, name: &str) -> bool {
+        let mut files = self.files.iter();
+        files.any(|file| file.rsplit('/').next() == Some(name))
+    }
+
+    fn segments_included_at(&self, line: u32) -> impl Iterator<Item = &Segment> {
+        // Back in the main file, the preprocessor goes on with the next line.
+        let ends = self.segments.iter().enumerate().filter(move |(_, it)| {
+            it.place == Place::Main && it.first_line == line.saturating_add(1)
+        });
+        ends.flat_map(|(end, _)| {
+            let before = &self.segments[..end];
+            let start = before.iter().rposition(|it| it.place == Place::Main);
+            &before[start.map_or(0, |at| at + 1)..]
+        })
+    }
+
     pub(crate) fn defines(&self) -> &[DefineLine] {
         &self.defines
     }
@@ -437,6 +471,17 @@ int main() {
 # 30 "m.c"
 }
 "#;
+
+    #[test]
+    fn an_include_brings_words_or_only_macros() {
+        let text = "# 1 \"a.c\"\nvoid f() {\n# 1 \"m.h\" 1\n#define X 1\n# 3 \"a.c\" 2\n# 1 \"k.h\" 1\nx = 1;\n# 4 \"a.c\" 2\n}\n";
+        let expansion = Expansion::parse(text.into(), "a.c");
+        assert_eq!(expansion.words_included_at(2).count(), 0);
+        assert_eq!(
+            expansion.words_included_at(3).collect::<Vec<_>>(),
+            ["x", "=", "1;"]
+        );
+    }
 
     #[test]
     fn lines_of_the_main_file_are_evidence() {

@@ -93,6 +93,7 @@ pub(crate) fn emit(program: &Program) -> Result<Vec<u8>, EditConflict> {
         out: String::new(),
         has_words: false,
         has_header: false,
+        has_omp: false,
     };
     let name = program.sources.file(program.unit.file).name();
     let base = name.rsplit('/').next().unwrap_or(name);
@@ -114,6 +115,8 @@ struct Device<'p> {
     has_words: bool,
     /// What goes before the first code is there.
     has_header: bool,
+    /// `<omp.h>` is there.
+    has_omp: bool,
 }
 
 impl Device<'_> {
@@ -152,6 +155,11 @@ impl Device<'_> {
                 self.line(
                     "#define REX_TRACK_THREADS /* who executes a piece of code is asked for */",
                 );
+            }
+            // Where `rex_nvidia.h` gives its names other meanings, it could not be read any more.
+            let expansion = self.program.unit.expansion.as_ref();
+            if !self.has_omp && expansion.is_some_and(|it| it.reads_header("omp.h")) {
+                self.line("#include <omp.h>");
             }
             self.line("#include \"rex_nvidia.h\"");
             self.keywords();
@@ -214,6 +222,7 @@ impl Device<'_> {
                         self.words_of_c();
                     }
                     let text = self.program.text(item.range).replace("\r\n", "\n");
+                    self.has_omp |= item.kind == ItemKind::Include && text.contains("omp.h");
                     self.line(text.trim_end());
                 }
                 ItemKind::Type => {

@@ -809,7 +809,7 @@ impl<'u> Builder<'u> {
                 );
             }
             SymbolKind::StaticField if self.constant_fields.contains(&symbol) => {}
-            SymbolKind::Local
+            SymbolKind::Local | SymbolKind::StaticLocal
                 if self.is_constant(symbol)
                     && !uses.objects.contains_key(&CapturedObject::Variable(symbol)) =>
             {
@@ -864,7 +864,10 @@ impl<'u> Builder<'u> {
                 && inner != symbol
                 && matches!(
                     self.symbols[inner].kind,
-                    SymbolKind::Type | SymbolKind::Enumerator | SymbolKind::Local
+                    SymbolKind::Type
+                        | SymbolKind::Enumerator
+                        | SymbolKind::Local
+                        | SymbolKind::StaticLocal
                 )
             {
                 self.use_local_declaration(inner, statement, construct, uses);

@@ -8,6 +8,7 @@ use rustc_hash::FxHashMap;
 use super::Builder;
 use super::scopes::{function_declarator, function_name, last_component};
 use super::types::declared_name;
+use crate::headers;
 use crate::item::{FunctionId, Item, ItemKind};
 use crate::symbol::{SymbolId, SymbolKind};
 
@@ -23,7 +24,8 @@ impl<'u> Builder<'u> {
         let root = unit.tree.root();
         let mut items = self.items_of(root, &functions);
         items.extend(self.preprocessor_items());
-        nest_by_position(&mut items);
+        let is_fragment = |include| headers::is_fragment(unit, self.source, include);
+        nest_by_position(&mut items, &is_fragment);
         self.items = items;
     }
 
@@ -185,7 +187,7 @@ impl<'u> Builder<'u> {
 }
 
 /// Sorts items by position and moves those inside a block into it; items inside functions and types stay part of their text.
-fn nest_by_position(items: &mut Vec<Item>) {
+fn nest_by_position(items: &mut Vec<Item>, is_fragment: &dyn Fn(TextRange) -> bool) {
     items.sort_by_key(|item| (item.range.start(), std::cmp::Reverse(item.range.end())));
     let mut sorted: Vec<Item> = Vec::new();
     for item in items.drain(..) {
@@ -199,7 +201,11 @@ fn nest_by_position(items: &mut Vec<Item>) {
                 }
                 // Macros defined inside a host function may be used by its regions: they stay visible.
                 ItemKind::Function(_)
-                    if matches!(item.kind, ItemKind::Macro | ItemKind::Include) =>
+                    if match item.kind {
+                        ItemKind::Macro => true,
+                        ItemKind::Include => !is_fragment(item.range),
+                        _ => false,
+                    } =>
                 {
                     sorted.push(item);
                     continue;
@@ -211,7 +217,7 @@ fn nest_by_position(items: &mut Vec<Item>) {
     }
     for item in &mut sorted {
         if let ItemKind::Block { items, .. } = &mut item.kind {
-            nest_by_position(items);
+            nest_by_position(items, is_fragment);
         }
     }
     *items = sorted;

@@ -47,7 +47,12 @@ fn text(node: Node<'_>) -> BodyText {
 }
 
 fn same(a: Node<'_>, b: Node<'_>) -> bool {
-    let words = |node: Node<'_>| node.text().split_whitespace().collect::<String>();
+    let words = |node| {
+        unparenthesized(node)
+            .text()
+            .split_whitespace()
+            .collect::<String>()
+    };
     words(a) == words(b)
 }
 
@@ -88,10 +93,11 @@ fn assignment<'t>(node: Node<'t>, operator: &str) -> Option<(Node<'t>, Node<'t>)
     {
         return None;
     }
-    Some((node.field(Field::Left)?, node.field(Field::Right)?))
+    let location = unparenthesized(node.field(Field::Left)?);
+    Some((location, node.field(Field::Right)?))
 }
 
-/// `x++`, `x op= e`, `x = x op e`, `x = e op x`, `x = x < e ? x : e`, `if (x < e) x = e`.
+/// `x++`, `x op= e`, `x = x op e`, `x = e op x`, `x = x < e ? x : e`, `if (x < e) x = e`. Parentheses around `x` mean nothing.
 fn update(node: Node<'_>) -> Option<AtomicPlan> {
     let node = unparenthesized(node);
     match node.kind() {
@@ -100,7 +106,7 @@ fn update(node: Node<'_>) -> Option<AtomicPlan> {
                 "++" => "+",
                 _ => "-",
             };
-            let location = node.field(Field::Argument)?;
+            let location = unparenthesized(node.field(Field::Argument)?);
             Some(AtomicPlan {
                 form: AtomicForm::Update {
                     operator: operator.into(),
@@ -112,7 +118,7 @@ fn update(node: Node<'_>) -> Option<AtomicPlan> {
             })
         }
         Kind::AssignmentExpression => {
-            let location = node.field(Field::Left)?;
+            let location = unparenthesized(node.field(Field::Left)?);
             let operator = node.field(Field::Operator)?.text();
             let right = node.field(Field::Right)?;
             if operator != "=" {
@@ -328,5 +334,5 @@ fn update_or_write(node: Node<'_>) -> Option<AtomicPlan> {
 fn same_text(statement: &Node<'_>, plan: &AtomicPlan, location: Node<'_>) -> bool {
     let whole = statement.tree().text();
     let words = |text: &str| text.split_whitespace().collect::<String>();
-    words(&whole[plan.location.range]) == words(location.text())
+    words(&whole[plan.location.range]) == words(unparenthesized(location).text())
 }

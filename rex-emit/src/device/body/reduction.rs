@@ -84,7 +84,7 @@ impl BodyPrinter<'_> {
         lines.push(format!(
             "{class}<{operation}, {value}> {name}__own({offset}, {count});"
         ));
-        let base = format!("{name}__own.base()");
+        let base = format!("{name}__own.rex_base()");
         let desugared = types.desugar(reduction.ty);
         lines.push(match (view, &types.get(desugared).kind) {
             (Some(extents), _) => {

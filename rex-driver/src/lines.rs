@@ -2,28 +2,73 @@
 //!
 //! Lowering leaves lines outside its edits as they are, so the lines that both files share are found by
 //! comparing them. Before each run of shared lines stands `#line` with its place in the user's file, before
-//! each generated run its place in the lowered file. No code depends on it.
+//! each generated run its place in the lowered file. Device files indent the user's lines anew. No code depends on it.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use rex_emit::{Artifact, ArtifactKind};
 use rex_syntax::lex::{TokenKind, tokens};
 use rex_syntax::source::{Language, SourceFile};
 use rex_syntax::{TextRange, TextSize};
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
-/// Adds line markers to a lowered host file.
-///
+use crate::session::Lowered;
+
+/// The text of an artifact that stands at a path, with line markers if it is a host or device file.
+pub fn with_lines(lowered: &Lowered, artifact: &Artifact, path: &Path) -> Vec<u8> {
+    let likeness = match artifact.kind {
+        ArtifactKind::Host => Likeness::Exact,
+        ArtifactKind::Device => Likeness::Indented,
+        _ => return artifact.bytes.clone(),
+    };
+    with_line_markers(
+        &lowered.bytes,
+        &lowered.path,
+        &artifact.bytes,
+        path,
+        likeness,
+    )
+}
+
+/// When two lines are the same one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Likeness {
+    /// Byte for byte.
+    Exact,
+    /// With another indentation.
+    Indented,
+}
+
+impl Likeness {
+    fn key(self, line: &[u8]) -> &[u8] {
+        match self {
+            Likeness::Exact => line,
+            Likeness::Indented => line.trim_ascii(),
+        }
+    }
+
+    /// Whether a line is hardly in both files by chance.
+    fn tells(self, line: &[u8]) -> bool {
+        let least = match self {
+            Likeness::Exact => 2,
+            Likeness::Indented => 8,
+        };
+        line.trim_ascii().len() >= least
+    }
+}
+
 /// A marker is left out where it would end up inside a comment, a string or a continued line.
-pub fn with_line_markers(
+fn with_line_markers(
     original: &[u8],
     original_name: &Path,
     lowered: &[u8],
     lowered_name: &Path,
+    likeness: Likeness,
 ) -> Vec<u8> {
     let old: Vec<&[u8]> = original.split_inclusive(|&byte| byte == b'\n').collect();
     let new: Vec<&[u8]> = lowered.split_inclusive(|&byte| byte == b'\n').collect();
-    let starts = shared_runs(&old, &new);
+    let starts = shared_runs(&old, &new, likeness);
     let unfit = unfit_lines(lowered, &new);
     let mut out = Vec::with_capacity(lowered.len() + 1024);
     let mut n_lines = 0;
@@ -55,9 +100,15 @@ pub fn with_line_markers(
 }
 
 /// Where runs begin in the new file: shared ones with their 1-based line in the old file, others with `None`.
-fn shared_runs(old: &[&[u8]], new: &[&[u8]]) -> Vec<(usize, Option<usize>)> {
+fn shared_runs(old: &[&[u8]], new: &[&[u8]], likeness: Likeness) -> Vec<(usize, Option<usize>)> {
     let mut starts: Vec<(usize, Option<usize>)> = Vec::new();
-    for op in capture_diff_slices(Algorithm::Patience, old, new) {
+    let keys = |lines: &[&'_ [u8]]| -> Vec<Vec<u8>> {
+        lines
+            .iter()
+            .map(|line| likeness.key(line).to_vec())
+            .collect()
+    };
+    for op in capture_diff_slices(Algorithm::Patience, &keys(old), &keys(new)) {
         let (new_index, place) = match op {
             DiffOp::Delete { .. } => continue,
             DiffOp::Insert { new_index, .. } | DiffOp::Replace { new_index, .. } => {
@@ -70,7 +121,7 @@ fn shared_runs(old: &[&[u8]], new: &[&[u8]]) -> Vec<(usize, Option<usize>)> {
             } => {
                 // A brace or an empty line may be shared by chance.
                 let run = &new[new_index..new_index + len];
-                let tells = run.iter().any(|line| line.trim_ascii().len() > 1);
+                let tells = run.iter().any(|line| likeness.tells(line));
                 (new_index, tells.then_some(old_index + 1))
             }
         };
@@ -114,6 +165,7 @@ mod tests {
             Path::new("a.c"),
             lowered.as_bytes(),
             Path::new("w/rose_a.c"),
+            Likeness::Exact,
         );
         expected.assert_eq(std::str::from_utf8(&marked).unwrap());
     }
@@ -152,6 +204,27 @@ mod tests {
                 int y;
             "##]],
         );
+    }
+
+    #[test]
+    fn device_files_indent_lines_anew() {
+        let marked = with_line_markers(
+            b"int main(void) {\n#pragma omp target\n  {\n    total += weight(3);\n  }\n}\n",
+            Path::new("a.c"),
+            b"__global__ void k() {\n  int &total = *total__arg;\n      total += weight(3);\n}\n",
+            Path::new("rex_lib_a.cu"),
+            Likeness::Indented,
+        );
+        expect![[r##"
+            #line 2 "rex_lib_a.cu"
+            __global__ void k() {
+              int &total = *total__arg;
+            #line 4 "a.c"
+                  total += weight(3);
+            #line 7 "rex_lib_a.cu"
+            }
+        "##]]
+        .assert_eq(std::str::from_utf8(&marked).unwrap());
     }
 
     #[test]

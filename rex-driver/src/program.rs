@@ -14,7 +14,7 @@ use crate::build::{
 };
 use crate::error::Error;
 use crate::flags::{CompilerFlags, FlagKind};
-use crate::lines::with_line_markers;
+use crate::lines::with_lines;
 use crate::session::{Lowered, Session};
 use crate::toolchain::{
     OffloadRequest, OffloadRuntime, Surroundings, find_device_compiler, find_host_compilers,
@@ -63,6 +63,8 @@ pub struct ProgramOptions {
     pub placement: ImagePlacement,
     /// Where intermediate files go.
     pub work: WorkPlace,
+    /// Device files get line markers, as host files do.
+    pub line_directives: bool,
 }
 
 /// What planning gave.
@@ -86,6 +88,7 @@ pub struct ProgramBuild {
     units: Vec<Unit>,
     work: WorkFolder,
     cache: Cache,
+    line_directives: bool,
 }
 
 /// Lowers the sources among `files` and plans the program.
@@ -169,6 +172,7 @@ fn plan_lowered(
         plan,
         units,
         work,
+        line_directives: options.line_directives,
         cache: Cache::of(machine),
     })
 }
@@ -186,19 +190,16 @@ impl ProgramBuild {
                 continue;
             };
             for artifact in artifacts.iter() {
-                let bytes = &artifact.bytes;
-                match artifact.kind {
-                    ArtifactKind::Host => {
-                        let marked =
-                            with_line_markers(&lowered.bytes, &lowered.path, bytes, &unit.host);
-                        writer.write(&unit.host, &marked)?;
-                    }
-                    ArtifactKind::Device => {
-                        writer.write(unit.device.as_deref().unwrap_or(&unit.host), bytes)?;
-                    }
-                    _ => {
-                        writer.write(&self.work.path().join(&artifact.file_name), bytes)?;
-                    }
+                let helper = self.work.path().join(&artifact.file_name);
+                let path = match artifact.kind {
+                    ArtifactKind::Host => &unit.host,
+                    ArtifactKind::Device => unit.device.as_ref().unwrap_or(&unit.host),
+                    _ => &helper,
+                };
+                if artifact.kind == ArtifactKind::Host || self.line_directives {
+                    writer.write(path, &with_lines(lowered, artifact, path))?;
+                } else {
+                    writer.write(path, &artifact.bytes)?;
                 }
             }
         }
@@ -220,7 +221,13 @@ impl ProgramBuild {
                     folder.as_os_str(),
                 ];
                 let flags = lowered.flags.for_preprocessing(lowered.language);
-                Some(Command::new("rex-driver").args(words).args(flags))
+                let lines = self.line_directives.then_some("--line-directives");
+                Some(
+                    Command::new("rex-driver")
+                        .args(words)
+                        .args(lines)
+                        .args(flags),
+                )
             });
         let commands = lower.collect::<Vec<_>>();
         commands

@@ -508,3 +508,18 @@ sources = ['wrong.c']
     assert_eq!(fs::read_dir(folder.path().join("app")).unwrap().count(), 5);
     assert_eq!(fs::read_dir(temporary.path()).unwrap().count(), 0);
 }
+
+#[test]
+fn line_directives_name_the_users_lines() {
+    let program = "int main(void) {\n  int total = 0;\n#pragma omp target map(tofrom : total)\n  {\n    for (int i = 0; i < 9; i++)\n      total += i;\n  }\n  return total - 36;\n}\n";
+    let folder = Folder::with(&[("a.c", program)]);
+    check_exit(&folder.rex("lower a.c --line-directives"), 0, "");
+    let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
+    let device = read("rex_lib_a.cu");
+    assert!(device.contains("#line 4 \"a.c\"\n"), "{device}");
+    assert!(device.contains("\"rex_lib_a.cu\"\n"), "{device}");
+    let host = read("rose_a.c");
+    assert!(host.contains("#line 8 \"a.c\"\n"), "{host}");
+    check_exit(&folder.rex("lower a.c"), 0, "");
+    assert!(!read("rex_lib_a.cu").contains("#line"));
+}

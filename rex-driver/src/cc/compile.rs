@@ -14,7 +14,7 @@ use crate::build::{DeviceBuild, DeviceUnit, GENERATED_FOLDER, openmp_flags, pref
 use crate::compile_commands::CompileCommands;
 use crate::error::Error;
 use crate::flags::{Flag, FlagKind};
-use crate::lines::with_line_markers;
+use crate::lines::with_lines;
 use crate::preprocessed::Form;
 use crate::render::{Color, MessageFormat, render};
 use crate::session::{Lowered, Session};
@@ -123,6 +123,9 @@ fn plain(cx: &Cx, source: &Source, step: Step, output: &Path) -> Result<Ended, E
 
 fn with_device_code(cx: &Cx, lowered: &Lowered, step: Step, output: &Path) -> Result<Ended, Error> {
     let keep = cx.option("keep").map(PathBuf::from);
+    let marks_device = cx
+        .option("line-directives")
+        .is_some_and(|value| value != "0" && value != "off");
     let work = WorkFolder::create(keep.as_deref())?;
     let runtime = cx.runtime()?;
     let target = cx.device(&runtime)?;
@@ -138,12 +141,14 @@ fn with_device_code(cx: &Cx, lowered: &Lowered, step: Step, output: &Path) -> Re
         let path = work.path().join(&artifact.file_name);
         match artifact.kind {
             ArtifactKind::Host => {
-                let bytes = &artifact.bytes;
-                let marked = with_line_markers(&lowered.bytes, &lowered.path, bytes, &path);
+                let marked = with_lines(lowered, artifact, &path);
                 host = Some((path, marked));
             }
             ArtifactKind::Device => {
-                writer.write(&path, &artifact.bytes)?;
+                match marks_device {
+                    true => writer.write(&path, &with_lines(lowered, artifact, &path))?,
+                    false => writer.write(&path, &artifact.bytes)?,
+                };
                 device = Some(path);
             }
             _ => {

@@ -138,6 +138,9 @@ pub struct LowerArgs {
         default_value = "host,device,helper"
     )]
     pub emit: Vec<EmitKind>,
+    /// Put #line into host and device files, so that compilers and debuggers speak of the user's lines.
+    #[arg(long)]
+    pub line_directives: bool,
     /// The name of standard input in messages and generated files.
     #[arg(long, value_name = "NAME", default_value = "stdin.c")]
     pub stdin_name: String,
@@ -226,6 +229,9 @@ pub struct CommonBuildArgs {
     /// Keep the lowered and intermediate files in this folder.
     #[arg(long, value_name = "DIR")]
     pub keep: Option<PathBuf>,
+    /// Let device compilers and debuggers speak of the user's lines (host compilers always do).
+    #[arg(long)]
+    pub line_directives: bool,
     /// Print the commands instead of running them.
     #[arg(long)]
     pub dry_run: bool,

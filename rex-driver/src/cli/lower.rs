@@ -8,6 +8,7 @@ use rex_emit::{Artifact, ArtifactKind};
 use super::args::{EmitKind, LowerArgs};
 use super::{Context, Stop, answer, code};
 use crate::error::Error;
+use crate::lines::with_lines;
 use crate::session::Lowered;
 use crate::write::Writer;
 
@@ -17,20 +18,25 @@ pub(super) fn run(cx: &Context, args: &LowerArgs) -> Result<u8, Stop> {
     let has_errors = cx.show_diagnostics(&lowered);
     refuse_collisions(&lowered)?;
     let wanted = |artifact: &&Artifact| args.emit.contains(&emit_kind(artifact.kind));
-    let artifacts = lowered
-        .iter()
-        .filter_map(|lowered| lowered.compilation.artifacts.as_ref())
-        .flat_map(|artifacts| artifacts.iter())
-        .filter(wanted);
-    if args.output_dir.as_deref() == Some(Path::new("-")) {
-        for artifact in artifacts {
-            answer(&artifact.bytes)?;
-        }
-    } else {
-        let folder = args.output_dir.clone().unwrap_or_default();
-        let writer = Writer::new(args.files.iter().map(PathBuf::as_path));
-        for artifact in artifacts {
-            writer.write(&folder.join(&artifact.file_name), &artifact.bytes)?;
+    let is_answer = args.output_dir.as_deref() == Some(Path::new("-"));
+    let folder = match is_answer {
+        true => PathBuf::new(),
+        false => args.output_dir.clone().unwrap_or_default(),
+    };
+    let writer = Writer::new(args.files.iter().map(PathBuf::as_path));
+    for lowered in &lowered {
+        let artifacts = lowered.compilation.artifacts.iter();
+        for artifact in artifacts.flat_map(|all| all.iter()).filter(wanted) {
+            let path = folder.join(&artifact.file_name);
+            let marked = args
+                .line_directives
+                .then(|| with_lines(lowered, artifact, &path));
+            let bytes = marked.as_ref().unwrap_or(&artifact.bytes);
+            if is_answer {
+                answer(bytes)?;
+            } else {
+                writer.write(&path, bytes)?;
+            }
         }
     }
     Ok(if has_errors {

@@ -35,7 +35,19 @@ pub(crate) fn partners_outside(program: &Program, range: TextRange) -> Vec<TextR
         return Vec::new();
     }
     let mut found = Vec::new();
-    for group in groups(source) {
+    let groups = groups(source);
+    // Of conditionals inside each other, the innermost has an arm.
+    let has_arm = |group: &[TextRange], arm: TextRange| {
+        let whole = |group: &[TextRange]| Some(group.first()?.cover(*group.last()?));
+        let own = whole(group);
+        own.is_some_and(|own| {
+            own.contains_range(arm)
+                && !groups.iter().filter_map(|other| whole(other)).any(|other| {
+                    other != own && own.contains_range(other) && other.contains_range(arm)
+                })
+        })
+    };
+    for group in &groups {
         let inside = group
             .iter()
             .filter(|line| range.contains_range(**line))
@@ -49,15 +61,11 @@ pub(crate) fn partners_outside(program: &Program, range: TextRange) -> Vec<TextR
                 .filter(|line| !range.contains_range(**line))
                 .copied(),
         );
-        let whole = match (group.first(), group.last()) {
-            (Some(first), Some(last)) => first.cover(*last),
-            _ => continue,
-        };
         for arm in program
             .unit
             .inactive
             .iter()
-            .filter(|arm| whole.contains_range(**arm))
+            .filter(|arm| has_arm(group, **arm))
         {
             if arm.end() <= range.start() || arm.start() >= range.end() {
                 found.push(*arm);

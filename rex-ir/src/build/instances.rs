@@ -221,6 +221,7 @@ impl<'u> Builder<'u> {
             removed: Vec::new(),
             returns: Vec::new(),
             closures: Vec::new(),
+            in_lambda: false,
         };
         let body = self.unit.tree.root().smallest_at(function.body);
         // Declarations are found needed by statements, and by each other.
@@ -321,6 +322,8 @@ struct Slicer<'a> {
     returns: Vec<(TextRange, TextRange)>,
     /// Lambdas that stay as they are: they may be device code.
     closures: Vec<TextRange>,
+    /// Inside a lambda, whose type its `return` statements decide.
+    in_lambda: bool,
 }
 
 impl Slicer<'_> {
@@ -329,7 +332,8 @@ impl Slicer<'_> {
         let mut end = block.range().start();
         for statement in block.children() {
             let range = statement.range();
-            if range.start() < end {
+            let decides_type = self.in_lambda && statement.kind() == Kind::ReturnStatement;
+            if range.start() < end || decides_type {
                 continue;
             }
             let region = self.region_at(range);
@@ -392,6 +396,7 @@ impl Slicer<'_> {
     fn statement(&mut self, statement: Node<'_>) {
         match statement.kind() {
             Kind::CompoundStatement => return self.compound(statement),
+            Kind::ReturnStatement if self.in_lambda => {}
             Kind::ReturnStatement => {
                 let value = statement
                     .children()
@@ -418,6 +423,13 @@ impl Slicer<'_> {
         while let Some(node) = stack.pop() {
             match node.kind() {
                 Kind::LambdaExpression if !self.leads_on(node) => self.closures.push(node.range()),
+                Kind::LambdaExpression => {
+                    let outer = std::mem::replace(&mut self.in_lambda, true);
+                    if let Some(body) = node.field(Field::Body) {
+                        self.compound(body);
+                    }
+                    self.in_lambda = outer;
+                }
                 Kind::CompoundStatement => self.compound(node),
                 Kind::CaseStatement | Kind::ReturnStatement => self.statement(node),
                 _ => stack.extend(node.children()),

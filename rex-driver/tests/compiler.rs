@@ -242,6 +242,15 @@ fn constructs_are_ignored_without_openmp() {
 }
 
 #[test]
+fn requires_in_a_file_without_constructs_does_not_reach_the_host_compiler() {
+    let rest = "#pragma omp requires unified_shared_memory\nint rest(void) { return 3; }\n";
+    let Some(project) = Project::with(&[("rest.c", rest)]) else {
+        return;
+    };
+    project.check("rexcc -fopenmp -Wall -Werror -c rest.c");
+}
+
+#[test]
 fn an_error_in_the_source_is_reported_at_its_place() {
     let source = "void f(void) {\n#pragma omp target map(tofrom: nothing)\n  ;\n}\n";
     let Some(project) = Project::with(&[("wrong.c", source)]) else {

@@ -37,8 +37,8 @@ pub fn emit(verified: Verified<'_>) -> Result<ArtifactSet, EmitError> {
     let mut artifacts = ArtifactSet::new();
     let host_name = host_file_name(file.name(), file.language());
     if !program.has_device_constructs() {
-        let bytes = match host::has_own_variants(program) {
-            true => host::emit_variants(program)?,
+        let bytes = match host::has_refused_directives(program) {
+            true => host::emit_without_devices(program)?,
             false => file.bytes().to_vec(),
         };
         artifacts.push(ArtifactKind::Host, host_name, bytes);

@@ -37,17 +37,18 @@ pub(crate) mod rank {
     pub(crate) const END_OF_FILE: u32 = 1000;
 }
 
-/// Whether a file has variants of functions that host compilers may not know to call: for `dispatch`, and of `begin declare variant`.
-pub(crate) fn has_own_variants(program: &Program) -> bool {
+/// Whether a file has directives that host compilers may refuse: variants of functions for `dispatch` and of `begin declare variant`, and `requires`.
+pub(crate) fn has_refused_directives(program: &Program) -> bool {
     program.unit.directives.iter().any(|directive| {
         let text = program.text(directive.range);
-        directive.first() == Some(Leaf::DeclareVariant)
-            && (text.contains(Leaf::Dispatch.spelling()) || text.contains(VARIANT_SUFFIX))
+        directive.first() == Some(Leaf::Requires)
+            || directive.first() == Some(Leaf::DeclareVariant)
+                && (text.contains(Leaf::Dispatch.spelling()) || text.contains(VARIANT_SUFFIX))
     })
 }
 
 /// Prints a file without device constructs, whose calls mean what the host calls.
-pub(crate) fn emit_variants(program: &Program) -> Result<Vec<u8>, EditConflict> {
+pub(crate) fn emit_without_devices(program: &Program) -> Result<Vec<u8>, EditConflict> {
     let mut host = Host::new(program);
     host.remove_declarative_directives();
     host.apply_newer_words();

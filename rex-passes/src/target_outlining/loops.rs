@@ -274,10 +274,42 @@ impl Planner<'_> {
         if !self.linears(construct).is_empty() && construct.nest.is_some() {
             return self.crew_loop(id, Crew::One);
         }
-        match construct.statement {
-            Some(statement) => self.private_copies(construct, statement, Context::Thread),
-            None => Plan::Nothing,
+        let Some(statement) = construct.statement else {
+            return Plan::Nothing;
+        };
+        let loop_variables = self.loop_variables(construct);
+        let plan = self.private_copies(construct, statement, Context::Thread);
+        match loop_variables.is_empty() {
+            true => plan,
+            false => Plan::Sequence(vec![Plan::Declare(loop_variables), plan]),
         }
+    }
+
+    /// Copies of the variables of a loop that stays as it is: those declared around it, unless they keep their last value.
+    fn loop_variables(&self, construct: &Construct) -> Vec<Prologue> {
+        let Some(nest) = construct.nest else {
+            return Vec::new();
+        };
+        // The variables of `simd` alone keep their last value.
+        if !construct.has(Leaf::Parallel) && !construct.has(Leaf::For) {
+            return Vec::new();
+        }
+        let rectangle = rectangle_depth(self.program, nest);
+        let is_declared = |depth: usize, variable: &str| {
+            construct.sharing.iter().any(|sharing| {
+                // Inside the rectangle, `private` says what holds without it.
+                let is_copy = depth >= rectangle || sharing.attribute != SharingAttribute::Private;
+                is_copy && self.program.name(sharing.symbol) == variable
+            })
+        };
+        let loops = self.program.nests[nest].loops.iter().enumerate();
+        loops
+            .filter(|(depth, it)| !it.declares_variable && !is_declared(*depth, &it.variable))
+            .map(|(_, it)| Prologue::Private {
+                name: it.variable.clone(),
+                ty: it.ty,
+            })
+            .collect()
     }
 
     /// Loop variables declared around the loop that keep their last value.

@@ -13,8 +13,9 @@ pub use artifact::{Artifact, ArtifactKind, ArtifactSet};
 pub use helper::{abi_table, helper_files};
 
 use rex_ir::verify::Verified;
+use rex_syntax::TextRange;
 use rex_syntax::edit::EditConflict;
-use rex_syntax::source::Language;
+use rex_syntax::source::{FileRange, Language};
 
 /// Why nothing was emitted. Always a bug in rex.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -27,7 +28,7 @@ pub enum EmitError {
 
 /// Prints all files of a unit.
 ///
-/// A unit without device constructs gives its own bytes and no other file.
+/// A unit without device constructs gives its own bytes and no other file, unless its calls mean variants of functions.
 ///
 /// # Errors
 /// [`EmitError`]: a bug in rex.
@@ -36,20 +37,35 @@ pub fn emit(verified: Verified<'_>) -> Result<ArtifactSet, EmitError> {
     let file = program.sources.file(program.unit.file);
     let mut artifacts = ArtifactSet::new();
     let host_name = host_file_name(file.name(), file.language());
-    if !program.has_device_constructs() {
-        let bytes = match host::has_refused_directives(program) {
-            true => host::emit_without_devices(program)?,
-            false => file.bytes().to_vec(),
-        };
-        artifacts.push(ArtifactKind::Host, host_name, bytes);
-        return Ok(artifacts);
+    match (
+        program.has_device_constructs(),
+        host::has_refused_directives(program),
+    ) {
+        (false, false) => {
+            let written = program.sources.to_written(FileRange {
+                file: program.unit.file,
+                range: TextRange::default(),
+            });
+            let bytes = program.sources.file(written.file).bytes();
+            artifacts.push(ArtifactKind::Host, host_name, bytes.to_vec());
+            return Ok(artifacts);
+        }
+        (false, true) => {
+            artifacts.push(
+                ArtifactKind::Host,
+                host_name,
+                host::emit_without_devices(program)?,
+            );
+        }
+        (true, _) => {
+            artifacts.push(ArtifactKind::Host, host_name, host::emit(program)?);
+            artifacts.push(
+                ArtifactKind::Device,
+                device_file_name(file.name()),
+                device::emit(program)?,
+            );
+        }
     }
-    artifacts.push(ArtifactKind::Host, host_name, host::emit(program)?);
-    artifacts.push(
-        ArtifactKind::Device,
-        device_file_name(file.name()),
-        device::emit(program)?,
-    );
     for (name, text) in helper_files() {
         artifacts.push(ArtifactKind::Helper, *name, text.as_bytes().to_vec());
     }

@@ -16,7 +16,7 @@ use crate::common::closures::wrapped;
 use rex_ir::program::Program;
 use rex_ir::region::{CapturedObject, ConstructId};
 use rex_syntax::TextRange;
-use rex_syntax::edit::{EditConflict, EditSet};
+use rex_syntax::edit::{EditConflict, EditSet, TextEdit};
 use rex_syntax::layout::{Layout, indent_at};
 use rex_syntax::omp::clause::ClauseName;
 use rex_syntax::omp::directive::{Directive, Leaf};
@@ -52,6 +52,10 @@ pub(crate) fn emit_without_devices(program: &Program) -> Result<Vec<u8>, EditCon
     let mut host = Host::new(program);
     host.remove_declarative_directives();
     host.apply_newer_words();
+    let needs_header = |edit: &TextEdit| edit.insert.contains("REX_");
+    if host.edits.edits().iter().any(needs_header) {
+        host.header();
+    }
     host.finish()
 }
 

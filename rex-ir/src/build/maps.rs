@@ -7,6 +7,7 @@ use rex_syntax::source::Language;
 use smol_str::SmolStr;
 
 use super::Builder;
+use crate::abi::Requirements;
 use crate::map::{MapItem, MapKind, MapModifiers, MapperName, PathStep, StepKind};
 use crate::namer;
 use crate::region::CapturedObject;
@@ -69,6 +70,11 @@ impl<'u> Builder<'u> {
                     };
                     iterators.extend(read);
                 }
+                // The storage of shared memory is itself.
+                "self"
+                    if self
+                        .requirements
+                        .contains(Requirements::UNIFIED_SHARED_MEMORY) => {}
                 // A mistake that has been reported.
                 other if !clause.name.takes_word(other) => return,
                 _ => {

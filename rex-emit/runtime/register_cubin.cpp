@@ -2596,20 +2596,20 @@ template <class T> void grow(T *&items, int32_t capacity) {
 } // namespace
 
 int64_t rex_map(struct rex_maps *maps, void *base, void *begin, int64_t bytes, int64_t type, void *name) {
-  if (maps->count == maps->capacity) {
-    maps->capacity = maps->capacity ? 2 * maps->capacity : 16;
-    grow(maps->bases, maps->capacity);
-    grow(maps->begins, maps->capacity);
-    grow(maps->sizes, maps->capacity);
-    grow(maps->types, maps->capacity);
-    grow(maps->names, maps->capacity);
+  if (maps->rex_count == maps->rex_capacity) {
+    maps->rex_capacity = maps->rex_capacity ? 2 * maps->rex_capacity : 16;
+    grow(maps->rex_bases, maps->rex_capacity);
+    grow(maps->rex_begins, maps->rex_capacity);
+    grow(maps->rex_sizes, maps->rex_capacity);
+    grow(maps->rex_types, maps->rex_capacity);
+    grow(maps->rex_names, maps->rex_capacity);
   }
-  const int32_t at = maps->count++;
-  maps->bases[at] = base;
-  maps->begins[at] = begin;
-  maps->sizes[at] = bytes;
-  maps->types[at] = type;
-  maps->names[at] = name;
+  const int32_t at = maps->rex_count++;
+  maps->rex_bases[at] = base;
+  maps->rex_begins[at] = begin;
+  maps->rex_sizes[at] = bytes;
+  maps->rex_types[at] = type;
+  maps->rex_names[at] = name;
   // A member names its parent in 16 bits; 0 is no parent.
   constexpr int32_t kParents = 0xffff;
   if (type == kTooFar) {
@@ -2620,10 +2620,10 @@ int64_t rex_map(struct rex_maps *maps, void *base, void *begin, int64_t bytes, i
 }
 
 void rex_maps_free(struct rex_maps *maps) {
-  std::free(maps->bases);
-  std::free(maps->begins);
-  std::free(maps->sizes);
-  std::free(maps->types);
-  std::free(maps->names);
-  maps->count = maps->capacity = 0;
+  std::free(maps->rex_bases);
+  std::free(maps->rex_begins);
+  std::free(maps->rex_sizes);
+  std::free(maps->rex_types);
+  std::free(maps->rex_names);
+  maps->rex_count = maps->rex_capacity = 0;
 }

@@ -96,17 +96,17 @@ struct __tgt_offload_entry {
  * retain a linker that collects garbage drops them. They are never const: a section cannot hold both. */
 #if defined(__has_attribute)
 #if __has_attribute(retain)
-#define REX_RETAIN , retain
+#define REX_RETAIN , __retain__
 #endif
 #endif
 #ifndef REX_RETAIN
 #define REX_RETAIN
 #endif
-#define REX_OFFLOAD_ENTRY __attribute__((section("omp_offloading_entries"), used, aligned(8) REX_RETAIN))
+#define REX_OFFLOAD_ENTRY __attribute__((__section__("omp_offloading_entries"), __used__, __aligned__(8) REX_RETAIN))
 
 /* Files that were compiled for different versions must not meet: a file that does not agree with
  * register_cubin.cpp has an undefined reference to this. */
-#define REX_HIDDEN __attribute__((visibility("hidden")))
+#define REX_HIDDEN __attribute__((__visibility__("hidden")))
 #define REX_ABI_SYMBOL REX_PASTE(rex_compiled_for_LLVM_ABI_, REX_LLVM_ABI)
 #define REX_PASTE(left, right) REX_PASTE_OF(left, right)
 #define REX_PASTE_OF(left, right) left##right
@@ -152,8 +152,10 @@ struct __tgt_kernel_arguments {
 #ifdef __clang__
 #define REX_PRAGMA(...) _Pragma(#__VA_ARGS__)
 #define REX_ALLOCATE(...) REX_PRAGMA(omp __VA_ARGS__)
-#else
+#elif (defined(__cplusplus) && __cplusplus >= 201103L) || (defined(__STDC_VERSION__) && __STDC_VERSION__ >= 199901L)
 #define REX_ALLOCATE(...)
+#else
+#define REX_ALLOCATE(directive)
 #endif
 
 /* The device of a directive without a device clause. No number of the program's means it. */
@@ -202,10 +204,10 @@ static inline void rex_span_add(struct rex_span *span, void *begin, int64_t byte
 /* Map arrays whose length is known at run time only: a mapper over a section, an iterator, the pieces of a
  * strided section. */
 struct rex_maps {
-  int32_t count, capacity;
-  void **bases, **begins;
-  int64_t *sizes, *types;
-  void **names;
+  int32_t rex_count, rex_capacity;
+  void **rex_bases, **rex_begins;
+  int64_t *rex_sizes, *rex_types;
+  void **rex_names;
 };
 #define REX_NO_MAPS { 0, 0, NULL, NULL, NULL, NULL, NULL }
 /* Adds an item to a list. The result, or'd into the type of a later item, makes that a member of this one. */
@@ -258,7 +260,7 @@ REX_HIDDEN void rex___tgt_target_data_update(const char *file, const char *funct
 /* LLVM's runtime does not know gcc's objects of dependences. With gcc's omp.h an asynchronous copy waits for what it
  * depends on and is done at once. */
 #if defined(_OPENMP) && defined(_OMP_H) && defined(__GNUC__) && !defined(__clang__)
-__attribute__((unused)) static int rex_target_memcpy_async(void *to, const void *from, size_t bytes, size_t to_offset,
+__attribute__((__unused__)) static int rex_target_memcpy_async(void *to, const void *from, size_t bytes, size_t to_offset,
                                                            size_t from_offset, int to_device, int from_device,
                                                            int dependences_count, omp_depend_t *dependences) {
   for (int i = 0; i < dependences_count; i++) {
@@ -268,7 +270,7 @@ __attribute__((unused)) static int rex_target_memcpy_async(void *to, const void 
   return omp_target_memcpy(to, (void *)from, bytes, to_offset, from_offset, to_device, from_device);
 }
 
-__attribute__((unused)) static int
+__attribute__((__unused__)) static int
 rex_target_memcpy_rect_async(void *to, const void *from, size_t element_bytes, int dimensions, const size_t *volume,
                              const size_t *to_offsets, const size_t *from_offsets, const size_t *to_extents,
                              const size_t *from_extents, int to_device, int from_device, int dependences_count,
@@ -307,7 +309,7 @@ struct REX_HIDDEN rex_instance_entry {
   static int rex_parameters() { return parameters_count; }
 
 template <typename Tag> struct REX_HIDDEN rex_instance {
-  static void *key() {
+  static void *rex_key() {
     return is_known ? &entry : add();
   }
 
@@ -323,16 +325,16 @@ template <typename Tag> rex_instance_entry rex_instance<Tag>::entry;
 template <typename Tag> void *const rex_instance<Tag>::is_known = rex_instance<Tag>::add();
 
 /* The type of a variable that the file does not spell. */
-#define REX_TYPE_OF(variable) typename rex_plain<decltype(variable)>::type
+#define REX_TYPE_OF(variable) typename rex_plain<decltype(variable)>::rex_type
 template <typename Value> struct rex_plain {
-  typedef Value type;
+  typedef Value rex_type;
 };
 template <typename Value> struct rex_plain<Value &> {
-  typedef Value type;
+  typedef Value rex_type;
 };
 #if __cplusplus >= 201103L
 template <typename Value> struct rex_plain<Value &&> {
-  typedef Value type;
+  typedef Value rex_type;
 };
 #endif
 

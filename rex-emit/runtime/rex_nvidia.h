@@ -50,13 +50,13 @@ uint64_t rex_host_shared_bytes();
 
 #define REX_CLANG_CUDA
 
-#define __global__ __attribute__((global))
-#define __device__ __attribute__((device))
-#define __host__ __attribute__((host))
-#define __constant__ __attribute__((constant))
-#define __shared__ __attribute__((shared))
-#define __forceinline__ __inline__ __attribute__((always_inline))
-#define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
+#define __global__ __attribute__((__global__))
+#define __device__ __attribute__((__device__))
+#define __host__ __attribute__((__host__))
+#define __constant__ __attribute__((__constant__))
+#define __shared__ __attribute__((__shared__))
+#define __forceinline__ __inline__ __attribute__((__always_inline__))
+#define __launch_bounds__(...) __attribute__((__launch_bounds__(__VA_ARGS__)))
 
 #define REX_INDEX(object, of)                                                                                \
   struct rex_##object {                                                                                      \
@@ -191,7 +191,7 @@ extern "C" __host__ __device__ __cudart_builtin__ int printf(const char *, ...);
 #define __host__
 #define __constant__
 #define __shared__ static thread_local // one OS thread runs one block at a time
-#define __forceinline__ inline __attribute__((always_inline))
+#define __forceinline__ inline __attribute__((__always_inline__))
 #define __launch_bounds__(...)
 
 #pragma GCC visibility push(hidden)
@@ -279,18 +279,18 @@ REX_ATOMIC(atomicAdd, before + value) // of floating types too, which gcc has no
 /// The parameters of a kernel. From LLVM 19 they are slots of one flat array: each has 8 bytes.
 template <typename Kernel> struct rex_parameters;
 template <> struct rex_parameters<void()> {
-  static constexpr int count = 0;
-  static constexpr bool are_slots = true;
+  static constexpr int rex_count = 0;
+  static constexpr bool rex_are_slots = true;
 };
 template <typename First, typename... Others> struct rex_parameters<void(First, Others...)> {
-  static constexpr int count = 1 + sizeof...(Others);
-  static constexpr bool are_slots = sizeof(First) == 8 && rex_parameters<void(Others...)>::are_slots;
+  static constexpr int rex_count = 1 + sizeof...(Others);
+  static constexpr bool rex_are_slots = sizeof(First) == 8 && rex_parameters<void(Others...)>::rex_are_slots;
 };
 
 #define REX_CHECK_KERNEL(name, parameters_count)                                                             \
-  static_assert(rex_parameters<decltype(name)>::count == (parameters_count) + REX_HIDDEN_PARAMETERS,         \
+  static_assert(rex_parameters<decltype(name)>::rex_count == (parameters_count) + REX_HIDDEN_PARAMETERS,         \
                 #name " has another number of parameters");                                                  \
-  static_assert(rex_parameters<decltype(name)>::are_slots, #name " has a parameter that is not 8 bytes wide");
+  static_assert(rex_parameters<decltype(name)>::rex_are_slots, #name " has a parameter that is not 8 bytes wide");
 
 /// REX_KERNEL(kernel, parameters without the hidden one, REX_LOOP or REX_TEAM), after the kernel: what the
 /// runtime needs to launch it.
@@ -298,10 +298,10 @@ template <typename First, typename... Others> struct rex_parameters<void(First, 
 
 /// The arguments as the host plugin passes them, each in an integer register or on the stack.
 template <int Count> struct rex_slots {
-  uint64_t slot[Count];
+  uint64_t rex_slot[Count];
   rex_slots(uint64_t first, va_list others) {
-    slot[0] = first;
-    for (int i = 1; i < Count; ++i) slot[i] = va_arg(others, uint64_t);
+    rex_slot[0] = first;
+    for (int i = 1; i < Count; ++i) rex_slot[i] = va_arg(others, uint64_t);
   }
 };
 
@@ -316,12 +316,12 @@ template <size_t... Position> struct rex_positions_to<0, Position...> {
 template <typename Type, Type *Kernel> struct rex_host_kernel;
 template <typename... Parameter, void (*Kernel)(Parameter...)>
 struct rex_host_kernel<void(Parameter...), Kernel> {
-  static void call(const uint64_t *slots) {
-    call(slots, typename rex_positions_to<sizeof...(Parameter)>::type());
+  static void rex_call(const uint64_t *slots) {
+    rex_call(slots, typename rex_positions_to<sizeof...(Parameter)>::type());
   }
 
 private:
-  template <size_t... Position> static void call(const uint64_t *slots, rex_positions<Position...>) {
+  template <size_t... Position> static void rex_call(const uint64_t *slots, rex_positions<Position...>) {
     (void)slots;
     Kernel(value<Parameter>(slots[Position])...);
   }
@@ -335,14 +335,14 @@ private:
 // Three arguments follow the kernel's own: teams, threads and bytes of dynamic shared memory.
 #define REX_KERNEL(name, parameters_count, kind)                                                             \
   REX_CHECK_KERNEL(name, parameters_count)                                                                   \
-  __attribute__((visibility("default"))) void name##__host_entry(uint64_t first, ...) {                      \
-    constexpr int count = (parameters_count) + REX_HIDDEN_PARAMETERS;                                        \
-    va_list others;                                                                                          \
-    va_start(others, first);                                                                                 \
-    const rex_slots<count + 3> argument(first, others);                                                      \
-    va_end(others);                                                                                          \
-    rex_host_run(kind, rex_host_kernel<decltype(name), name>::call, argument.slot, argument.slot[count],     \
-                 argument.slot[count + 1], argument.slot[count + 2]);                                        \
+  __attribute__((__visibility__("default"))) void name##__host_entry(uint64_t rex_first, ...) {                      \
+    constexpr int rex_count = (parameters_count) + REX_HIDDEN_PARAMETERS;                                        \
+    va_list rex_others;                                                                                          \
+    va_start(rex_others, rex_first);                                                                                 \
+    const rex_slots<rex_count + 3> rex_argument(rex_first, rex_others);                                                      \
+    va_end(rex_others);                                                                                          \
+    rex_host_run(kind, rex_host_kernel<decltype(name), name>::rex_call, rex_argument.rex_slot, rex_argument.rex_slot[rex_count],     \
+                 rex_argument.rex_slot[rex_count + 1], rex_argument.rex_slot[rex_count + 2]);                                        \
   }                                                                                                          \
   REX_IMAGE_ENTRY(name##__host_entry, (void *)name##__host_entry, 0)
 
@@ -355,7 +355,7 @@ struct rex_image_entry {
   int32_t flags, reserved;
 };
 #define REX_IMAGE_SECTION                                                                                    \
-  __attribute__((section("omp_offloading_entries"), used, aligned(8), visibility("default")))
+  __attribute__((__section__("omp_offloading_entries"), __used__, __aligned__(8), __visibility__("default")))
 #define REX_IMAGE_ENTRY(name, address, bytes)                                                                \
   REX_IMAGE_SECTION rex_image_entry name##__image_entry = {address, #name, bytes, 0, 0};
 #else
@@ -392,18 +392,18 @@ static_assert(sizeof(rex_kernel_environment) == 48, "layout of KernelEnvironment
 #define REX_UNWRAP(...) __VA_ARGS__
 #ifdef REX_DEVICE_HOST
 #define REX_KERNEL_TEMPLATE(name, parameters, arguments, parameters_count, kind)                             \
-  template <REX_UNWRAP parameters> void name##__host_entry(uint64_t first, ...) {                            \
-    constexpr int count = (parameters_count) + REX_HIDDEN_PARAMETERS;                                        \
-    va_list others;                                                                                          \
-    va_start(others, first);                                                                                 \
-    const rex_slots<count + 3> argument(first, others);                                                      \
-    va_end(others);                                                                                          \
-    rex_host_run(kind, rex_host_kernel<decltype(name<REX_UNWRAP arguments>), name<REX_UNWRAP arguments>>::call, \
-                 argument.slot, argument.slot[count], argument.slot[count + 1], argument.slot[count + 2]);   \
+  template <REX_UNWRAP parameters> void name##__host_entry(uint64_t rex_first, ...) {                            \
+    constexpr int rex_count = (parameters_count) + REX_HIDDEN_PARAMETERS;                                        \
+    va_list rex_others;                                                                                          \
+    va_start(rex_others, rex_first);                                                                                 \
+    const rex_slots<rex_count + 3> rex_argument(rex_first, rex_others);                                                      \
+    va_end(rex_others);                                                                                          \
+    rex_host_run(kind, rex_host_kernel<decltype(name<REX_UNWRAP arguments>), name<REX_UNWRAP arguments>>::rex_call, \
+                 rex_argument.rex_slot, rex_argument.rex_slot[rex_count], rex_argument.rex_slot[rex_count + 1], rex_argument.rex_slot[rex_count + 2]);   \
   }
 #define REX_KERNEL_TEMPLATE_DECLARED(name, parameters)                                                       \
   template <REX_UNWRAP parameters>                                                                           \
-  __attribute__((used, visibility("default"))) void name##__host_entry(uint64_t first, ...);
+  __attribute__((__used__, __visibility__("default"))) void name##__host_entry(uint64_t rex_first, ...);
 /// REX_INSTANCE(kernel, T, N), in host code that is never executed: makes the compiler instantiate the kernel.
 #define REX_INSTANCE(name, ...) (void)&name##__host_entry<__VA_ARGS__>
 #else
@@ -415,7 +415,7 @@ static_assert(sizeof(rex_kernel_environment) == 48, "layout of KernelEnvironment
 /// A class that is instantiated for the kernels that its member functions lead to. Only those functions are defined here, so a
 /// table of its virtual functions must not be kept.
 #ifdef REX_DEVICE_HOST
-#define REX_INSTANTIATED __attribute__((visibility("hidden")))
+#define REX_INSTANTIATED __attribute__((__visibility__("hidden")))
 #else
 #define REX_INSTANTIATED
 #endif
@@ -428,27 +428,30 @@ static_assert(sizeof(rex_kernel_environment) == 48, "layout of KernelEnvironment
 
 /// Room for an object or array whose constructors run when a kernel says so: a global variable, which the runtime finds by its
 /// name, or an object in shared memory.
-template <typename Value> struct __attribute__((visibility("default"))) rex_storage {
+template <typename Value> struct __attribute__((__visibility__("default"))) rex_storage {
   alignas(Value) unsigned char bytes[sizeof(Value)];
-  REX_DEVICE Value &object() { return *reinterpret_cast<Value *>(bytes); }
+  REX_DEVICE Value &rex_object() { return *reinterpret_cast<Value *>(bytes); }
 };
 
 /// The type of an enumeration without a name, by one of its constants.
 #define REX_ENUM_OF(constant) decltype(constant)
 
 /// The type of a variable that the file does not spell.
-#define REX_TYPE_OF(variable) typename std::remove_reference<decltype(variable)>::type
+#define REX_TYPE_OF(variable) typename rex_plain<decltype(variable)>::rex_type
+template <typename Value> struct rex_plain {
+  typedef typename std::remove_reference<Value>::type rex_type;
+};
 
 /// A lambda that device code calls, as rex_kmp.h has it: the same layout, and a name in which the compiler's own can
 /// be skipped.
-template <unsigned File, int Number> struct __attribute__((visibility("default"))) rex_lambda_end {};
+template <unsigned File, int Number> struct __attribute__((__visibility__("default"))) rex_lambda_end {};
 template <unsigned File, int Number, int Pointers, typename Lambda, typename End>
-struct __attribute__((visibility("default"))) rex_closure : Lambda {
+struct __attribute__((__visibility__("default"))) rex_closure : Lambda {
   REX_BOTH rex_closure(Lambda &&lambda) : Lambda(static_cast<Lambda &&>(lambda)) {}
   uint16_t words[Pointers];
 };
 template <unsigned File, int Number, typename Lambda, typename End>
-struct __attribute__((visibility("default"))) rex_closure<File, Number, 0, Lambda, End> : Lambda {
+struct __attribute__((__visibility__("default"))) rex_closure<File, Number, 0, Lambda, End> : Lambda {
   REX_BOTH rex_closure(Lambda &&lambda) : Lambda(static_cast<Lambda &&>(lambda)) {}
 };
 template <unsigned File, int Number, typename Lambda, typename... Targets>
@@ -473,18 +476,18 @@ template <typename Value> struct rex_captured {
   static constexpr bool is_object =
       std::is_class<Value>::value || std::is_union<Value>::value || std::is_array<Value>::value ||
       (sizeof(Value) > sizeof(uint64_t));
-  typedef typename std::conditional<is_object, Value &, Plain>::type type;
-  static REX_DEVICE type get(uint64_t slot) { return get(slot, std::integral_constant<bool, is_object>()); }
+  typedef typename std::conditional<is_object, Value &, Plain>::type rex_type;
+  static REX_DEVICE rex_type rex_get(uint64_t slot) { return rex_get(slot, std::integral_constant<bool, is_object>()); }
 
 private:
-  static REX_DEVICE Value &get(uint64_t slot, std::true_type) { return *reinterpret_cast<Value *>(slot); }
-  static REX_DEVICE Plain get(uint64_t slot, std::false_type) { return rex_literal<Plain>(slot); }
+  static REX_DEVICE Value &rex_get(uint64_t slot, std::true_type) { return *reinterpret_cast<Value *>(slot); }
+  static REX_DEVICE Plain rex_get(uint64_t slot, std::false_type) { return rex_literal<Plain>(slot); }
 };
 
 /// The same where each thread has a copy of its own.
 template <typename Value> struct rex_firstprivate {
-  typedef typename std::remove_cv<Value>::type type;
-  static REX_DEVICE type get(uint64_t slot) { return rex_captured<Value>::get(slot); }
+  typedef typename std::remove_cv<Value>::type rex_type;
+  static REX_DEVICE rex_type rex_get(uint64_t slot) { return rex_captured<Value>::rex_get(slot); }
 };
 
 /// Bytes of dynamic shared memory for an array of a team (rex_kmp.h has the same).

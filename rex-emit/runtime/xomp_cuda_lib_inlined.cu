@@ -32,20 +32,20 @@ class rex_critical {
 public:
 #ifdef REX_DEVICE_HOST
   explicit rex_critical(unsigned *lock) : lock_(lock), waiting_(1) { rex_lock_take(lock_); }
-  bool is_my_turn() const { return true; }
+  bool rex_is_my_turn() const { return true; }
 #else
   explicit REX_DEVICE rex_critical(unsigned *lock) : lock_(lock), together_(__activemask()), waiting_(together_) {
-    if (is_my_turn()) rex_lock_take(lock_);
+    if (rex_is_my_turn()) rex_lock_take(lock_);
     __syncwarp(together_);
   }
   /// Whether this is the first of those that have not been inside.
-  REX_DEVICE bool is_my_turn() const { return (waiting_ & (0u - waiting_)) == 1u << threadIdx.x % 32; }
+  REX_DEVICE bool rex_is_my_turn() const { return (waiting_ & (0u - waiting_)) == 1u << threadIdx.x % 32; }
 #endif
   rex_critical(const rex_critical &) = delete;
 
-  REX_DEVICE bool is_open() const { return waiting_ != 0; }
-  REX_DEVICE void next() {
-    const bool leaves_last = (waiting_ & (waiting_ - 1)) == 0 && is_my_turn();
+  REX_DEVICE bool rex_is_open() const { return waiting_ != 0; }
+  REX_DEVICE void rex_next() {
+    const bool leaves_last = (waiting_ & (waiting_ - 1)) == 0 && rex_is_my_turn();
     waiting_ &= waiting_ - 1;
 #ifndef REX_DEVICE_HOST
     __syncwarp(together_);
@@ -64,8 +64,8 @@ private:
 /// REX_CRITICAL_LOCK(name) at file scope, then  REX_CRITICAL(name) { statements }.
 #define REX_CRITICAL_LOCK(name) static __device__ unsigned name
 #define REX_CRITICAL(name)                                                                                   \
-  for (rex_critical rex_section(&name); rex_section.is_open(); rex_section.next())                           \
-    if (!rex_section.is_my_turn()) {                                                                         \
+  for (rex_critical rex_section(&name); rex_section.rex_is_open(); rex_section.rex_next())                           \
+    if (!rex_section.rex_is_my_turn()) {                                                                         \
     } else
 
 // ---- Atomic updates -------------------------------------------------------------------------------------
@@ -421,7 +421,7 @@ private:
 
 #define REX_SHARED_ROOM(Value, count, name)                                                                  \
   __shared__ rex_storage<Value[count]> name##_storage;                                                       \
-  Value *name = name##_storage.object()
+  Value *name = name##_storage.rex_object()
 
 /// Where the threads of a parallel region that does not have all threads of the block wait for each other.
 struct rex_meeting {

@@ -237,6 +237,14 @@ impl MacroTable {
         MacroDef::parse(slice(expansion.text(), define.rest), origin)
     }
 
+    /// Whether a name is a macro at any place.
+    pub fn is_ever_defined(&self, name: &str) -> bool {
+        let is_definition = |event: &Event| !matches!(event.source, EventSource::Undef);
+        self.events
+            .get(name)
+            .is_some_and(|events| events.iter().any(is_definition))
+    }
+
     /// Whether a name without a definition is known to be no macro.
     pub fn is_complete(&self) -> bool {
         self.system == SystemMacros::Known

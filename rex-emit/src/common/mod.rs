@@ -3,4 +3,5 @@
 pub(crate) mod closures;
 pub(crate) mod conditionals;
 pub(crate) mod expr;
+pub(crate) mod guarded;
 pub(crate) mod text;

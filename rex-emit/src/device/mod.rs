@@ -161,7 +161,10 @@ impl Device<'_> {
             if !self.has_omp && expansion.is_some_and(|it| it.reads_header("omp.h")) {
                 self.line("#include <omp.h>");
             }
-            self.line("#include \"rex_nvidia.h\"");
+            let files = ["rex_nvidia.h", "xomp_cuda_lib_inlined.cu"];
+            for line in crate::common::guarded::include(self.program, &files) {
+                self.line(&line);
+            }
             self.keywords();
             self.locks();
         }

@@ -57,7 +57,7 @@ pub(super) fn of_globals(program: &Program, globals: &[SymbolId]) -> Vec<String>
             let found = &program.symbols[symbol];
             let object = match program.device_storage(symbol) {
                 Some(DeviceStorage::Constructed) => format!(
-                    "::{}.object()",
+                    "::{}.rex_object()",
                     qualified(program, symbol, &namer::device_identifier(program, symbol))
                 ),
                 _ => format!("*{}", qualified(program, symbol, &pointer(program, symbol))),

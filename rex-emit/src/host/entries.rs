@@ -9,6 +9,7 @@ use rex_syntax::layout::indent_at;
 use rex_syntax::{TextRange, TextSize};
 
 use super::{Host, rank};
+use crate::common::guarded;
 use crate::common::text::with_newlines;
 
 /// The header's words for what `requires` demands.
@@ -30,13 +31,11 @@ impl Host<'_> {
                 .at(rex_syntax::TextRange::empty(TextSize::from(0))),
         );
         let file = self.program.sources.file(written.file).name();
-        let mut lines = vec![
-            "#include \"rex_kmp.h\"".to_string(),
-            format!(
-                "#define REX_SOURCE_FILE \"{}\"",
-                crate::common::text::escaped(file)
-            ),
-        ];
+        let mut lines = guarded::include(self.program, &["rex_kmp.h"]);
+        lines.push(format!(
+            "#define REX_SOURCE_FILE \"{}\"",
+            crate::common::text::escaped(file)
+        ));
         let mut kernels = Vec::new();
         let mut variables = Vec::new();
         let mut requires = Vec::new();

@@ -115,7 +115,7 @@ impl Host<'_> {
         match &kernel.template {
             // In parentheses: a macro takes it.
             Some(template) => format!(
-                "(rex_instance<{}<{}> >::key())",
+                "(rex_instance<{}<{}> >::rex_key())",
                 kernel.names.kernel, template.arguments
             ),
             None => format!("&{}", kernel.names.key),

@@ -139,8 +139,8 @@ impl<'p> Host<'p> {
             let pad = self.unit_indent().repeat(open.len());
             if entry.device_address_of.is_some() {
                 let at = format!("rex_at_{idx}");
-                setup.push(format!("const int32_t {at} = rex_maps.count;"));
-                device_addresses.push((idx, format!("rex_maps.bases[{at}]")));
+                setup.push(format!("const int32_t {at} = rex_maps.rex_count;"));
+                device_addresses.push((idx, format!("rex_maps.rex_bases[{at}]")));
             }
             let is_parent = entry.lambda.is_some()
                 || arrays
@@ -174,7 +174,9 @@ impl<'p> Host<'p> {
         let fields = ["count", "bases", "begins", "sizes", "types", "names"];
         MapCode {
             setup,
-            arguments: fields.map(|field| format!("rex_maps.{field}")).join(", "),
+            arguments: fields
+                .map(|field| format!("rex_maps.rex_{field}"))
+                .join(", "),
             variables: vec!["rex_maps".into()],
             cleanup: vec!["rex_maps_free(&rex_maps);".into()],
             device_addresses,

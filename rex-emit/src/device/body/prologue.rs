@@ -51,7 +51,7 @@ impl BodyPrinter<'_> {
                     false => "rex_captured",
                 };
                 vec![format!(
-                    "typename {how}<{value}>::type {name} = {how}<{value}>::get({parameter});"
+                    "typename {how}<{value}>::rex_type {name} = {how}<{value}>::rex_get({parameter});"
                 )]
             }
             Prologue::Unpack {
@@ -245,7 +245,7 @@ impl BodyPrinter<'_> {
         let mut lines = vec![
             format!("__shared__ rex_storage<{value}> {name}__storage;"),
             format!(
-                "{} = {name}__storage.object();",
+                "{} = {name}__storage.rex_object();",
                 self.declare_reference(ty, name)
             ),
         ];

@@ -1,0 +1,56 @@
+//! The include of a helper file below the user's macros: those that would change its text are out of force there.
+
+use std::collections::BTreeSet;
+
+use rex_ir::program::Program;
+use rex_syntax::lex;
+
+use crate::helper::helper_files;
+
+/// Macros that helper files use as such.
+const USED_MACROS: &[&str] = &[
+    "CLOCK_MONOTONIC",
+    "INT64_C",
+    "INT64_MIN",
+    "NULL",
+    "UINT64_C",
+    "bool",
+    "false",
+    "offsetof",
+    "static_assert",
+    "true",
+    "va_arg",
+    "va_end",
+    "va_list",
+    "va_start",
+];
+
+/// The lines that include the first of some helper files, which includes the others.
+pub(crate) fn include(program: &Program, files: &[&str]) -> Vec<String> {
+    let mut names: BTreeSet<&str> = BTreeSet::new();
+    for (file, text) in helper_files() {
+        if files.contains(file) {
+            names.extend(
+                lex::significant_tokens(text, lex::whole(text))
+                    .filter(|token| token.kind == lex::TokenKind::Identifier)
+                    .map(|token| token.text(text)),
+            );
+        }
+    }
+    let macros = &program.unit.macros;
+    names.retain(|name| {
+        let is_reserved =
+            name.starts_with('_') || name.starts_with("REX_") || name.starts_with("rex_");
+        !is_reserved && !USED_MACROS.contains(name) && macros.is_ever_defined(name)
+    });
+    let mut lines = Vec::new();
+    for name in &names {
+        lines.push(format!("#pragma push_macro(\"{name}\")"));
+        lines.push(format!("#undef {name}"));
+    }
+    lines.extend(files.first().map(|file| format!("#include \"{file}\"")));
+    for name in &names {
+        lines.push(format!("#pragma pop_macro(\"{name}\")"));
+    }
+    lines
+}

@@ -1,11 +1,12 @@
 //! Functions that begin parallel regions.
 //!
-//! Called in sequential code of a team, such a function is called by all its threads, in a form of its own. Members, templates and functions that call themselves have no such form: one thread
+//! Called in sequential code of a team, such a function is called by all its threads, in a form of its own. Members, templates, functions that call themselves and names that several namespaces have, have no such form: one thread
 //! executes them with all parallel regions inside.
 
 use std::collections::BTreeSet;
 
 use rex_ir::item::{Function, FunctionId};
+use rex_ir::namer;
 use rex_ir::program::Program;
 use rex_ir::region::Callee;
 use rex_syntax::TextRange;
@@ -58,12 +59,35 @@ impl Forks {
                 .filter(|function| function.name == *name)
                 .all(|function| has_team_form(program, function))
         });
+        // One name in several namespaces.
+        names.retain(|name| {
+            let mut same = functions.iter().filter(|function| function.name == *name);
+            let first = same.next().map(|function| &function.namespaces);
+            same.all(|function| Some(&function.namespaces) == first)
+        });
         Forks { names }
     }
 
     /// Whether a function of this name has a form for a team.
     pub fn contains(&self, name: &str) -> bool {
         self.names.contains(name)
+    }
+
+    /// The name of a function's form for a team, with the namespaces that it stands in.
+    pub fn form(&self, program: &Program, name: &str) -> Option<SmolStr> {
+        let function = program
+            .device_code
+            .functions
+            .iter()
+            .map(|device| &program.functions[device.function])
+            .find(|function| function.name == name)?;
+        let namespaces: Vec<String> = function
+            .namespaces
+            .iter()
+            .map(|namespace| format!("{namespace}::"))
+            .collect();
+        let form = namer::team_form(name);
+        Some(SmolStr::from(format!("{}{form}", namespaces.concat())))
     }
 
     /// The places in a range, outside its parallel regions, where such a function is called.
@@ -118,7 +142,6 @@ fn is_executed_by_threads(leaf: Option<Leaf>) -> bool {
 fn has_team_form(program: &Program, function: &Function) -> bool {
     function.class.is_none()
         && !function.is_template()
-        && function.namespaces.is_empty()
         && !function.name.starts_with("operator")
         && function.statics.is_empty()
         && !calls_itself(program, &function.name)

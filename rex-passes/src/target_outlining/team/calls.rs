@@ -2,7 +2,6 @@
 
 use rex_ir::item::FunctionId;
 use rex_ir::kernel::{BodyText, Plan, Prologue};
-use rex_ir::namer;
 use rex_ir::symbol::SymbolKind;
 use rex_ir::ty::TypeKind;
 use rex_syntax::cst::Node;
@@ -57,8 +56,10 @@ pub(super) fn together(mut plans: Vec<Plan>) -> Plan {
 struct TeamCall {
     /// `f(x)`
     whole: TextRange,
-    /// `f`
+    /// `f` or `n::f`
     callee: TextRange,
+    /// What stands there instead.
+    form: SmolStr,
 }
 
 impl<'p> Team<'_, 'p> {
@@ -114,10 +115,7 @@ impl<'p> Team<'_, 'p> {
     fn call_by_all(&self, range: TextRange, call: &TeamCall) -> BodyText {
         BodyText {
             range,
-            replacements: vec![(
-                call.callee,
-                Plan::Words(namer::team_form(self.program().text(call.callee))),
-            )],
+            replacements: vec![(call.callee, Plan::Words(call.form.clone()))],
         }
     }
 
@@ -129,16 +127,20 @@ impl<'p> Team<'_, 'p> {
             .planner
             .forks
             .calls_in(program, range)
-            .filter_map(|callee| {
-                let call = covering(root.smallest_at(callee), callee)
-                    .parent()
+            .filter_map(|name| {
+                let call = covering(root.smallest_at(name), name)
+                    .ancestors()
+                    .find(|node| node.range() != name && node.kind() != Kind::QualifiedIdentifier)
                     .filter(|call| call.kind() == Kind::CallExpression)?;
+                let callee = call.field(Field::Function)?.range();
                 let arguments = call.field(Field::Arguments)?;
                 let is_plain =
                     is_unconditional(call, range) && !self.has_effects(arguments.range());
-                is_plain.then(|| TeamCall {
+                let form = self.planner.forks.form(program, program.text(name))?;
+                (is_plain && callee.contains_range(name)).then(|| TeamCall {
                     whole: call.range(),
                     callee,
+                    form,
                 })
             })
             .collect();
@@ -178,7 +180,6 @@ impl<'p> Team<'_, 'p> {
 /// Whether a call is made exactly once when the range is evaluated.
 fn is_unconditional(call: Node<'_>, range: TextRange) -> bool {
     call.ancestors()
-        .skip(1)
         .take_while(|node| range.contains_range(node.range()))
         .all(|node| match node.kind() {
             Kind::ConditionalExpression | Kind::LambdaExpression => false,

@@ -211,7 +211,7 @@ struct rex_maps {
 };
 #define REX_NO_MAPS { 0, 0, NULL, NULL, NULL, NULL, NULL }
 /* Adds an item to a list. The result, or'd into the type of a later item, makes that a member of this one. */
-REX_HIDDEN int64_t rex_map(struct rex_maps *maps, void *base, void *begin, int64_t bytes, int64_t type, void *name);
+REX_HIDDEN int64_t rex_map(struct rex_maps *maps, void *base_pointer, void *begin_pointer, int64_t bytes, int64_t type, void *name);
 REX_HIDDEN void rex_maps_free(struct rex_maps *maps);
 
 /* Iterations of a loop that covers `span` in steps of `step`. A hint for the default geometry, no more. */

@@ -130,7 +130,7 @@ fn closure(cx: &mut PassCx<'_>) -> DeviceCode {
             }
         }
     }
-    add_constants_of_types(program, &program.items, &mut closure.variables);
+    add_constants_of_types(program, &program.items, &mut closure);
     let mut missing: Vec<Call> = Vec::new();
     let mut n_read = 0;
     loop {
@@ -183,8 +183,9 @@ fn closure(cx: &mut PassCx<'_>) -> DeviceCode {
     }
 }
 
-/// Types are kept, so what they name has to be: `int values[N];`. Only constants whose value the compiler knows can be meant.
-fn add_constants_of_types(program: &Program, items: &[Item], variables: &mut IndexSet<SymbolId>) {
+/// Types are kept, so what they name has to be: `int values[N];`, `int words[divide_up(N, 4)];`. Only constants whose value the compiler
+/// knows and `constexpr` functions can be meant.
+fn add_constants_of_types(program: &Program, items: &[Item], closure: &mut Closure) {
     let is_constant = |id: &SymbolId| {
         let found = &program.symbols[*id];
         let is_constexpr = found
@@ -200,17 +201,32 @@ fn add_constants_of_types(program: &Program, items: &[Item], variables: &mut Ind
     };
     for item in items {
         match &item.kind {
-            ItemKind::Block { items, .. } => add_constants_of_types(program, items, variables),
+            ItemKind::Block { items, .. } => add_constants_of_types(program, items, closure),
             ItemKind::Type => {
                 for at in lex::identifiers(program.source(), item.range) {
                     let name = program.text(at);
                     let found = program.scopes.resolve(&program.symbols, name, at);
-                    variables.extend(found.filter(is_constant));
+                    let Some(symbol) = found else { continue };
+                    if is_constant(&symbol) {
+                        closure.variables.insert(symbol);
+                    } else if is_constexpr_function(program, symbol) {
+                        closure.pending.push(Call::of_function(name, at));
+                    }
                 }
             }
             _ => {}
         }
     }
+}
+
+fn is_constexpr_function(program: &Program, symbol: SymbolId) -> bool {
+    let found = &program.symbols[symbol];
+    let mut functions = program.functions.values();
+    found.kind == SymbolKind::Function
+        && functions.any(|function| {
+            let head = TextRange::new(function.range.start(), function.body.start());
+            function.name == found.name && program.text(head).contains("constexpr")
+        })
 }
 
 /// Classes that work with the device: their objects are the host's, and so are constructors and the like, unless named.

@@ -268,7 +268,7 @@ impl<'p> Planner<'p> {
                 }
                 Context::Sequential if !self.in_league => self.team_loop(id),
                 // A function that is called in sequential code of the teams.
-                _ if self.region().is_none() && !construct.has(Leaf::Parallel) => self.caller_loop(id),
+                _ if self.region().is_none() => self.caller_loop(id),
                 _ => self.unsupported(construct, "`distribute` binds to the teams of the region; put it directly inside `teams`"),
             },
             Leaf::Simd if construct.nest.is_some() => self.thread_loop(id),

@@ -9,6 +9,7 @@ use smol_str::{SmolStr, format_smolstr};
 use super::Builder;
 use super::types::declared_name;
 use crate::region::Call;
+use crate::symbol::SymbolKind;
 use crate::ty::{TypeId, TypeKind};
 
 impl<'u> Builder<'u> {
@@ -72,6 +73,14 @@ impl<'u> Builder<'u> {
                     let ty = ty.map(|ty| self.descriptor_type(ty, node.range()));
                     (ty, node.field(Field::Value))
                 }
+                Kind::ReturnStatement => {
+                    let value = node.children().find(|child| child.kind() != Kind::Comment);
+                    (self.returned_type(node), value)
+                }
+                Kind::CallExpression => {
+                    self.read_arguments(node);
+                    continue;
+                }
                 _ => continue,
             };
             let (Some(target), Some(value)) = (target, value) else {
@@ -83,12 +92,71 @@ impl<'u> Builder<'u> {
                 }
                 continue;
             }
-            if self.pointee_is_void(target) == Some(false)
-                && let Some(found) = self.expression_type(value, value.range(), 0)
-                && self.pointee_is_void(found) == Some(true)
-            {
-                self.convert(value, target);
+            self.convert_from_void(value, target);
+        }
+    }
+
+    fn convert_from_void(&mut self, value: Node<'u>, target: TypeId) {
+        if self.pointee_is_void(target) == Some(false)
+            && let Some(found) = self.expression_type(value, value.range(), 0)
+            && self.pointee_is_void(found) == Some(true)
+        {
+            self.convert(value, target);
+        }
+    }
+
+    /// What the function around a `return` statement returns.
+    fn returned_type(&mut self, statement: Node<'u>) -> Option<TypeId> {
+        let at = statement.range();
+        let (_, function) = self
+            .functions
+            .iter()
+            .filter(|(_, function)| function.body.contains_range(at))
+            .min_by_key(|(_, function)| function.range.len())?;
+        let symbol = self.scopes.resolve(&self.symbols, &function.name, at)?;
+        let symbol = &self.symbols[symbol];
+        (symbol.kind == SymbolKind::Function).then_some(symbol.ty)
+    }
+
+    /// The arguments of a call of a function that this file defines.
+    fn read_arguments(&mut self, call: Node<'u>) {
+        let unit = self.unit;
+        let Some(callee) = call
+            .field(Field::Function)
+            .filter(|callee| callee.kind() == Kind::Identifier)
+        else {
+            return;
+        };
+        let defined = self
+            .functions
+            .values()
+            .find(|function| function.name == callee.text());
+        let Some(parameters) = defined.map(|function| function.parameters) else {
+            return;
+        };
+        let list = unit.tree.root().smallest_at(parameters);
+        let declarations: Vec<Node<'u>> = list
+            .children()
+            .filter(|child| child.kind() == Kind::ParameterDeclaration)
+            .collect();
+        let Some(arguments) = call.field(Field::Arguments) else {
+            return;
+        };
+        let arguments: Vec<Node<'u>> = arguments
+            .children()
+            .filter(|child| child.kind() != Kind::Comment)
+            .collect();
+        for (declaration, value) in declarations.into_iter().zip(arguments) {
+            let at = declaration.range();
+            let base = self.base_type(declaration, at);
+            let Some(declarator) = declaration.field(Field::Declarator) else {
+                continue;
+            };
+            let mut ty = self.declarator(declarator, base, at).ty;
+            if let TypeKind::Array { element, .. } = self.types.get(ty).kind {
+                ty = self.types.plain(TypeKind::Pointer(element));
             }
+            self.convert_from_void(value, ty);
         }
     }
 

@@ -182,10 +182,6 @@ extern "C" __host__ __device__ __cudart_builtin__ int printf(const char *, ...);
 #include <string.h>
 #include <time.h>
 
-// Host functions of the headers above are hidden (-fvisibility=hidden), so that the linker leaves out what no kernel reaches. What
-// follows is device code; the runtime finds its variables by name.
-#pragma GCC visibility push(default)
-
 #define __global__
 #define __device__
 #define __host__

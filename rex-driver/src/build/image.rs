@@ -164,8 +164,6 @@ impl DeviceBuild<'_> {
                     .args(["-x", "c++"])
                     .arg(self.standard(unit).unwrap_or("-std=gnu++17".into()))
                     .args(["-fPIC", "-ffunction-sections", "-fdata-sections"])
-                    // Host functions of headers are left out, like everything that no kernel reaches.
-                    .arg("-fvisibility=hidden")
                     .arg("-DREX_DEVICE_HOST")
                     // Unique symbols would keep the image loaded for ever.
                     .args((self.cxx.family == Family::Gnu).then_some("-fno-gnu-unique"))

@@ -144,6 +144,18 @@ impl<'u> Builder<'u> {
         });
         let Some(error) = error else { return false };
         let pragma = unit.directives[construct.directives[0]].range;
+        if self.is_declaration(statement) {
+            let name = unit.directives[construct.directives[0]].name();
+            let diagnostic = Diagnostic::new(
+                Code::MissingStatement,
+                self.at(super::loops::first_line(self.source, statement)),
+                "a declaration is no statement that a directive applies to",
+            )
+            .with_secondary(self.at(pragma), format!("`{name}` needs a statement"))
+            .with_help("put the declaration and what uses it in braces");
+            self.diagnostics.push(diagnostic);
+            return true;
+        }
         let diagnostic = Diagnostic::new(
             Code::DamagedConstruct,
             self.at(super::loops::first_line(self.source, error.range())),
@@ -153,6 +165,20 @@ impl<'u> Builder<'u> {
         .with_help("expand the macro or rewrite the statement in plain syntax");
         self.diagnostics.push(diagnostic);
         true
+    }
+
+    /// Whether the text of a damaged statement is a declaration, where the grammar wants none.
+    fn is_declaration(&self, statement: TextRange) -> bool {
+        let rest = &self.source[usize::from(statement.start())..];
+        let text = rest.split_inclusive(';').next().unwrap_or(rest);
+        let tree = rex_syntax::cst::parse_fragment(text, self.unit.language);
+        let mut inner = tree.root().descendants();
+        let is_whole = !inner.any(|node| node.is_error() || node.is_missing());
+        let mut items = tree.root().children();
+        is_whole
+            && items
+                .next()
+                .is_some_and(|item| item.kind() == Kind::Declaration)
     }
 
     /// A macro call without `;` is a missing semicolon to the grammar, and fine.

@@ -62,10 +62,30 @@ pub(crate) enum Storage {
     Pointer,
     /// `static T a[40];` at file scope, mapped.
     File,
+    /// `static T a[40];` on the device for the whole program.
+    DeclareTarget,
     /// `struct { T *p; } s;`
     MemberPointer,
     /// `struct { T m[40]; } s;`
     MemberArray,
+}
+
+impl Storage {
+    /// Whether what is mapped is behind a pointer.
+    pub(crate) fn is_pointer(self) -> bool {
+        matches!(self, Self::Pointer | Self::MemberPointer)
+    }
+}
+
+/// What the elements of an array are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// `a[i]`
+    Flat,
+    /// `a[i].v`
+    Fields,
+    /// `a[i / columns][i % columns]`
+    Rows { columns: usize },
 }
 
 /// An array of a generated function.
@@ -74,19 +94,60 @@ pub(crate) struct Array {
     /// The expression that names it.
     pub(crate) name: String,
     pub(crate) ty: Type,
+    /// The number of its values.
     pub(crate) length: usize,
     pub(crate) storage: Storage,
+    pub(crate) shape: Shape,
+    /// The struct of its elements, if they are some.
+    pub(crate) tag: String,
 }
 
 impl Array {
-    pub(crate) fn is_pointer(&self) -> bool {
-        matches!(self.storage, Storage::Pointer | Storage::MemberPointer)
+    /// An expression for one value.
+    pub(crate) fn element(&self, index: &str) -> String {
+        let name = &self.name;
+        match self.shape {
+            Shape::Flat => format!("{name}[{index}]"),
+            Shape::Fields => format!("{name}[{index}].v"),
+            Shape::Rows { columns } => {
+                format!("{name}[({index}) / {columns}][({index}) % {columns}]")
+            }
+        }
+    }
+
+    /// The length of the outermost dimension.
+    pub(crate) fn outer_length(&self) -> usize {
+        match self.shape {
+            Shape::Rows { columns } => self.length / columns,
+            _ => self.length,
+        }
+    }
+
+    /// The declaration of an array, or of a pointer to one, that is called `name`.
+    pub(crate) fn declaration(&self, name: &str, outer_length: &str) -> String {
+        let element = match self.shape {
+            Shape::Fields => format!("struct {}", self.tag),
+            _ => self.ty.name.to_string(),
+        };
+        match (self.shape, self.storage.is_pointer()) {
+            (Shape::Rows { columns }, true) => format!("{element} (*{name})[{columns}]"),
+            (Shape::Rows { columns }, false) => {
+                format!("{element} {name}[{outer_length}][{columns}]")
+            }
+            (_, true) => format!("{element} *{name}"),
+            (_, false) => format!("{element} {name}[{outer_length}]"),
+        }
+    }
+
+    /// The type of the pointer to it without a name.
+    pub(crate) fn pointer_type(&self) -> String {
+        self.declaration("", "")
     }
 
     /// The list item that maps the whole of it.
     pub(crate) fn item(&self, with_length: bool) -> String {
-        match self.is_pointer() || with_length {
-            true => format!("{}[0 : {}]", self.name, self.length),
+        match self.storage.is_pointer() || with_length {
+            true => format!("{}[0 : {}]", self.name, self.outer_length()),
             false => self.name.clone(),
         }
     }

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::ops::Range;
 
 use crate::code::{Code, Reader};
-use crate::data::{Array, Scalar, Storage, TYPES, Type};
+use crate::data::{Array, Scalar, Shape, Storage, TYPES, Type};
 use crate::random::Random;
 
 /// The language of a file.
@@ -43,6 +43,8 @@ pub(crate) struct Program {
     pub(crate) scalars: Vec<Scalar>,
     /// Functions that device code may call, of two numbers.
     pub(crate) functions: Vec<String>,
+    /// A function template whose argument is `n`.
+    is_template: bool,
     n_names: usize,
 }
 
@@ -56,9 +58,10 @@ pub(crate) fn file(language: Language, seed: u64, ids: Range<u64>) -> String {
         let program = Program::new(language, seed, id);
         text.push_str(&program.print());
         // Writing to a string does not fail.
+        let argument = if program.is_template { "<40>" } else { "" };
         let _ = writeln!(
             main,
-            "  a = offloaded{id}();\n  b = sequential{id}();\n  printf(\"{id}: %llx%s\\n\", a, a == b ? \"\" : \" WRONG\");\n  wrong += a != b;"
+            "  a = offloaded{id}{argument}();\n  b = sequential{id}{argument}();\n  printf(\"{id}: %llx%s\\n\", a, a == b ? \"\" : \" WRONG\");\n  wrong += a != b;"
         );
     }
     format!("{text}\n{main}  puts(wrong ? \"FAIL\" : \"PASS\");\n  return wrong != 0;\n}}\n")
@@ -77,10 +80,15 @@ impl Program {
             arrays: Vec::new(),
             scalars: Vec::new(),
             functions: Vec::new(),
+            is_template: false,
             n_names: 0,
         };
+        program.is_template = language == Language::Cxx && program.one_in(4);
         program.helpers();
         program.code.open("");
+        if !program.is_template {
+            program.code.line("int n = 40;");
+        }
         program.variables();
         program.host_statements();
         program.result();
@@ -96,8 +104,13 @@ impl Program {
             ("sequential", Reader::Sequential),
         ] {
             let body = self.code.print(reader);
+            let head = if self.is_template {
+                "template <int n> "
+            } else {
+                ""
+            };
             text.push_str(&format!(
-                "static unsigned long long {name}{id}(void) {body}"
+                "{head}static unsigned long long {name}{id}(void) {body}"
             ));
         }
         text
@@ -150,98 +163,142 @@ impl Program {
     }
 
     fn variables(&mut self) {
-        self.code.line("int n = 40;");
         let storages = [
             Storage::Local,
             Storage::RunTimeLength,
             Storage::Pointer,
             Storage::Pointer,
             Storage::File,
+            Storage::DeclareTarget,
             Storage::MemberPointer,
             Storage::MemberArray,
         ];
         for _ in 0..2 + self.random.below(4) {
-            let ty = self.any_type();
             let mut storage = self.pick(&storages);
-            let mut length = 16 + self.random.below(49);
-            if storage == Storage::RunTimeLength {
-                length = 40;
-                if self.language == Language::Cxx {
-                    storage = Storage::Pointer;
-                }
+            if storage == Storage::RunTimeLength && self.language == Language::Cxx {
+                storage = Storage::Pointer;
             }
-            self.array(ty, length, storage);
+            let array = self.array(storage);
+            self.define(&array);
+            self.arrays.push(array);
         }
         for _ in 0..2 + self.random.below(4) {
             let ty = self.any_type();
             let name = self.fresh("s");
             let value = self.random.below(97);
-            self.code.line(format!("{} {name} = {value};", ty.name));
+            if self.language == Language::Cxx && self.one_in(4) {
+                self.code.line(format!("{} {name}_ = {value};", ty.name));
+                self.code.line(format!("{} &{name} = {name}_;", ty.name));
+            } else {
+                self.code.line(format!("{} {name} = {value};", ty.name));
+            }
             self.scalars.push(Scalar { name, ty });
         }
     }
 
-    fn array(&mut self, ty: Type, length: usize, storage: Storage) {
-        let stem = if storage == Storage::File {
-            format!("g{}_", self.id)
-        } else {
-            "a".into()
+    /// An array that is not defined yet.
+    fn array(&mut self, storage: Storage) -> Array {
+        let stem = match storage {
+            Storage::File | Storage::DeclareTarget => format!("g{}_", self.id),
+            _ => "a".to_string(),
         };
-        let plain = self.fresh(&stem);
-        let type_name = ty.name;
-        let allocation = format!("({type_name} *)malloc({length} * sizeof({type_name}))");
-        let name = match storage {
-            Storage::MemberPointer | Storage::MemberArray => format!("{plain}.m"),
-            _ => plain.clone(),
+        let mut name = self.fresh(&stem);
+        let tag = format!("S{}_{name}", self.id);
+        if matches!(storage, Storage::MemberPointer | Storage::MemberArray) {
+            name.push_str(".m");
+        }
+        let columns = 2 + self.random.below(9);
+        let (shape, length) = match self.random.below(5) {
+            _ if storage == Storage::RunTimeLength => (Shape::Flat, 40),
+            0 => (Shape::Fields, 16 + self.random.below(49)),
+            1 => (
+                Shape::Rows { columns },
+                columns * (8 + self.random.below(3)),
+            ),
+            _ => (Shape::Flat, 16 + self.random.below(49)),
         };
-        match storage {
-            Storage::Local => self.code.line(format!("{type_name} {plain}[{length}];")),
-            Storage::RunTimeLength => self.code.line(format!("{type_name} {plain}[n];")),
-            Storage::Pointer => self
+        Array {
+            name,
+            ty: self.any_type(),
+            length,
+            storage,
+            shape,
+            tag,
+        }
+    }
+
+    fn define(&mut self, array: &Array) {
+        let outer_length = array.outer_length().to_string();
+        let type_name = array.ty.name;
+        if array.shape == Shape::Fields {
+            self.file_scope.push_str(&format!(
+                "struct {} {{ char before; {type_name} v; }};\n",
+                array.tag
+            ));
+        }
+        let plain = array.name.trim_end_matches(".m");
+        let allocation = format!(
+            "{} = ({})malloc({outer_length} * sizeof(*{}));",
+            array.name,
+            array.pointer_type(),
+            array.name
+        );
+        let declaration = array.declaration(plain, &outer_length);
+        match array.storage {
+            Storage::Local => self.code.line(format!("{declaration};")),
+            Storage::RunTimeLength => self
                 .code
-                .line(format!("{type_name} *{plain} = {allocation};")),
-            Storage::File => self
-                .file_scope
-                .push_str(&format!("static {type_name} {plain}[{length}];\n")),
+                .line(format!("{};", array.declaration(plain, "n"))),
+            Storage::Pointer => {
+                self.code.line(format!("{declaration};"));
+                self.code.line(allocation);
+            }
+            Storage::File => self.file_scope.push_str(&format!("static {declaration};\n")),
+            Storage::DeclareTarget => self.file_scope.push_str(&format!(
+                "#pragma omp declare target\nstatic {declaration};\n#pragma omp end declare target\n"
+            )),
             Storage::MemberPointer | Storage::MemberArray => {
-                let tag = format!("S{}_{plain}", self.id);
-                let member = match storage {
-                    Storage::MemberArray => format!("m[{length}]"),
-                    _ => "*m".to_string(),
-                };
+                let member = array.declaration("m", &outer_length);
+                let holder = format!("H{}_{plain}", self.id);
                 self.file_scope.push_str(&format!(
-                    "struct {tag} {{ int before; {type_name} {member}; int after; }};\n"
+                    "struct {holder} {{ int before; {member}; int after; }};\n"
                 ));
-                self.code.line(format!("struct {tag} {plain};"));
+                self.code.line(format!("struct {holder} {plain};"));
                 self.code
                     .line(format!("{plain}.before = 1; {plain}.after = 2;"));
-                if storage == Storage::MemberPointer {
-                    self.code.line(format!("{name} = {allocation};"));
+                if array.storage == Storage::MemberPointer {
+                    self.code.line(allocation);
                 }
             }
         }
         let (k, c) = (1 + self.random.below(30), self.random.below(30));
-        let store = ty.store(&format!("{name}[i]"), &format!("U(i * {k} + {c})"));
+        let store = array
+            .ty
+            .store(&array.element("i"), &format!("U(i * {k} + {c})"));
+        let length = array.length;
         self.code
             .line(format!("for (int i = 0; i < {length}; i++) {store}"));
-        self.arrays.push(Array {
-            name,
-            ty,
-            length,
-            storage,
-        });
+        if array.storage == Storage::DeclareTarget {
+            self.code
+                .directive(&format!("target update to({})", array.name));
+        }
     }
 
     /// Adds up everything.
     fn result(&mut self) {
         self.code.line("unsigned long long result = 17;");
         for array in self.arrays.clone() {
-            let (name, length) = (&array.name, array.length);
+            if array.storage == Storage::DeclareTarget {
+                self.code
+                    .directive(&format!("target update from({})", array.name));
+            }
             self.code.line(format!(
-                "for (int i = 0; i < {length}; i++) result = result * 31 + U({name}[i]);"
+                "for (int i = 0; i < {}; i++) result = result * 31 + U({});",
+                array.length,
+                array.element("i")
             ));
-            if array.is_pointer() {
-                self.code.line(format!("free({name});"));
+            if array.storage.is_pointer() {
+                self.code.line(format!("free({});", array.name));
             }
         }
         for scalar in self.scalars.clone() {

@@ -1,6 +1,6 @@
 //! Target regions of generated programs, and the data directives around them.
 
-use crate::data::{Array, Scalar, Storage};
+use crate::data::{Array, Scalar, Shape, Storage};
 use crate::program::Program;
 use crate::statements::{Place, Reduction, Scope};
 
@@ -101,15 +101,22 @@ impl Program {
                     .iter()
                     .map(|scalar| scalar.name.clone())
                     .collect(),
-                arrays: self.arrays.clone(),
+                arrays: self.mapped_arrays(),
             };
             let places: Vec<Place> = self.scalars.iter().map(Place::from).collect();
             self.statements(&scope, &places, 1);
         }
     }
 
-    fn some_arrays(&mut self) -> Vec<Array> {
+    /// The arrays that are on the device only where they are mapped.
+    fn mapped_arrays(&self) -> Vec<Array> {
         let mut arrays = self.arrays.clone();
+        arrays.retain(|array| array.storage != Storage::DeclareTarget);
+        arrays
+    }
+
+    fn some_arrays(&mut self) -> Vec<Array> {
+        let mut arrays = self.mapped_arrays();
         arrays.retain(|_| self.random.below(3) > 0);
         arrays
     }
@@ -145,13 +152,16 @@ impl Program {
             self.region(present);
             if !present.is_empty() && self.one_in(3) {
                 let array = self.pick(present);
-                let start = self.random.below(array.length / 2);
-                let length = 1 + self.random.below(array.length - start);
+                let all = array.outer_length();
+                let start = self.random.below(all / 2);
+                let length = 1 + self.random.below(all - start);
                 let section = format!("{}[{start} : {length}]", array.name);
                 self.code
                     .directive(&format!("target update from({section})"));
+                let width = array.length / all;
+                let at = start * width + self.random.below(length * width);
                 let place = Place {
-                    name: format!("{}[{}]", array.name, start + self.random.below(length)),
+                    name: array.element(&at.to_string()),
                     ty: array.ty,
                 };
                 let scope = Scope {
@@ -208,7 +218,8 @@ impl Program {
         let sides = [("tofrom", &captures.written), ("to", &captures.read)];
         for (kind, arrays) in sides {
             for array in arrays {
-                let is_present = present.iter().any(|other| other.name == array.name);
+                let is_present = array.storage == Storage::DeclareTarget
+                    || present.iter().any(|other| other.name == array.name);
                 let is_implicit = match array.storage {
                     // The whole struct is not present.
                     Storage::MemberPointer => false,
@@ -597,28 +608,43 @@ impl Program {
         }
     }
 
+    /// An array of a team or a thread, declared.
+    fn local_array(&mut self) -> Array {
+        let columns = 2 + self.random.below(3);
+        let shape = match self.one_in(4) {
+            true => Shape::Rows { columns },
+            false => Shape::Flat,
+        };
+        let array = Array {
+            name: self.fresh("w"),
+            ty: self.any_type(),
+            length: columns * (4 + self.random.below(12)),
+            storage: Storage::Local,
+            shape,
+            tag: String::new(),
+        };
+        let outer_length = array.outer_length().to_string();
+        let declaration = array.declaration(&array.name, &outer_length);
+        self.code.line(format!("{declaration};"));
+        array
+    }
+
+    fn initialize(&mut self, array: &Array, scope: &Scope) {
+        self.code
+            .open(&format!("for (int k = 0; k < {}; k++)", array.length));
+        let mut inner = scope.clone();
+        inner.values.push("k".into());
+        let value = self.value(&inner, 1);
+        self.code.line(array.ty.store(&array.element("k"), &value));
+        self.code.close();
+    }
+
     fn team_iteration(&mut self, captures: &Captures, scope: &Scope, index: &str) {
         let mut scope = scope.clone();
         let mut locals = Vec::new();
         for _ in 0..1 + self.random.below(2) {
-            let array = Array {
-                name: self.fresh("w"),
-                ty: self.any_type(),
-                length: 4 + self.random.below(30),
-                storage: Storage::Local,
-            };
-            self.code.line(format!(
-                "{} {}[{}];",
-                array.ty.name, array.name, array.length
-            ));
-            self.code
-                .open(&format!("for (int k = 0; k < {}; k++)", array.length));
-            let mut inner = scope.clone();
-            inner.values.push("k".into());
-            let value = self.value(&inner, 1);
-            self.code
-                .line(array.ty.store(&format!("{}[k]", array.name), &value));
-            self.code.close();
+            let array = self.local_array();
+            self.initialize(&array, &scope);
             locals.push(array);
         }
         let sum = Place {
@@ -678,7 +704,7 @@ impl Program {
 /// One element of each.
 fn elements(arrays: &[Array], index: &str) -> Vec<Place> {
     let place = |array: &Array| Place {
-        name: format!("{}[{index}]", array.name),
+        name: array.element(index),
         ty: array.ty,
     };
     arrays.iter().map(place).collect()

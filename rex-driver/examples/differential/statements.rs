@@ -77,7 +77,8 @@ impl Program {
                 true => k.to_string(),
                 false => format!("(U({}) + {k})", self.pick(&scope.values)),
             };
-            return format!("U({}[{index} % {}])", array.name, array.length);
+            let index = format!("{index} % {}", array.length);
+            return format!("U({})", array.element(&index));
         }
         match scope.values.is_empty() || self.one_in(5) {
             true => format!("U({})", self.random.below(100)),

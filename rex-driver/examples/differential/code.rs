@@ -19,7 +19,12 @@ pub(crate) struct Code {
 
 impl Code {
     pub(crate) fn line(&mut self, text: impl Into<String>) {
-        self.lines.push((Reader::Both, self.depth, text.into()));
+        self.only(Reader::Both, text);
+    }
+
+    /// A line for one reader.
+    pub(crate) fn only(&mut self, reader: Reader, text: impl Into<String>) {
+        self.lines.push((reader, self.depth, text.into()));
     }
 
     /// A declaration at the start of the function.

@@ -1,8 +1,9 @@
 //! Target regions of generated programs, and the data directives around them.
 
+use crate::code::Reader;
 use crate::data::{Array, Scalar, Shape, Storage};
 use crate::program::Program;
-use crate::statements::{Place, Reduction, Scope};
+use crate::statements::{Loop, Place, Reduction, Scope};
 
 /// A construct that a target loop may be, and what its clauses may be.
 struct LoopDirective {
@@ -314,9 +315,33 @@ impl Program {
         if directive.has_simd && self.one_in(4) {
             clauses.push_str(" simdlen(4)");
         }
-        if self.one_in(8) {
-            clauses.push_str(" if(n > 3)");
+        let reads_device = |array: &Array| array.storage == Storage::DeclareTarget;
+        let may_stay = present.is_empty()
+            && !captures.written.iter().any(reads_device)
+            && !captures.read.iter().any(reads_device);
+        match self.random.below(8) {
+            0 => clauses.push_str(" if(n > 3)"),
+            1 if may_stay => clauses.push_str(" if(target : n > 100)"),
+            _ => {}
         }
+        let is_deferred = self.one_in(8);
+        if is_deferred {
+            clauses.push_str(" nowait");
+        }
+        let bins = self.one_in(6).then(|| {
+            let bins = Array {
+                name: self.fresh("r"),
+                ty: self.any_type(),
+                length: 16,
+                storage: Storage::Local,
+                shape: Shape::Flat,
+                tag: String::new(),
+            };
+            self.code
+                .declare(format!("{} {}[16] = {{0}};", bins.ty.name, bins.name));
+            clauses.push_str(&format!(" reduction(+ : {})", bins.item(self.one_in(2))));
+            bins
+        });
         let private = self.one_in(3).then(|| {
             let place = Place {
                 name: self.fresh("p"),
@@ -366,8 +391,14 @@ impl Program {
             }
             loops.push(canonical);
         }
-        if depth > 1 {
-            clauses.push_str(&format!(" collapse({depth})"));
+        // The variable of a loop that the construct does not take would be shared.
+        let is_taken = |canonical: &Loop| canonical.declaration.is_some();
+        let n_taken = match loops.iter().any(is_taken) || last.is_some() {
+            true => depth,
+            false => 1 + self.random.below(depth),
+        };
+        if n_taken > 1 {
+            clauses.push_str(&format!(" collapse({n_taken})"));
         }
         self.code
             .directive(&format!("target {}{clauses}", directive.text));
@@ -398,12 +429,26 @@ impl Program {
         for counter in &counters {
             let value = self.value(&scope, 2);
             let (name, ty) = (&counter.name, counter.ty.name);
-            self.code.directive("atomic");
+            let construct = match directive.has_parallel && !directive.has_simd && self.one_in(2) {
+                true => "critical",
+                false => "atomic",
+            };
+            self.code.directive(construct);
             self.code.line(format!("{name} += ({ty})({value} % 7);"));
+        }
+        if let Some(bins) = &bins {
+            let (at, value) = (self.value(&scope, 1), self.value(&scope, 2));
+            let bin = bins.element(&format!("{at} % 16"));
+            self.code
+                .line(format!("{bin} += ({})({value} % 7);", bins.ty.name));
         }
         for _ in &loops {
             self.code.close();
         }
+        if is_deferred {
+            self.code.directive("taskwait");
+        }
+        self.arrays.extend(bins);
         if let Some(last) = last {
             self.scalars.push(Scalar {
                 name: last.name,
@@ -414,16 +459,24 @@ impl Program {
 
     /// A worksharing loop over elements of arrays.
     fn array_loop(&mut self, directive: &str, scope: &Scope, written: &[Array], reduced: &[Place]) {
-        let reductions: Vec<Reduction> = reduced
-            .iter()
-            .map(|place| self.reduction(place.clone()))
-            .collect();
+        let may_be_ordered = !directive.contains("simd") && self.one_in(4);
+        let ordered = reduced.first().filter(|_| may_be_ordered);
+        let reductions: Vec<Reduction> = match ordered {
+            Some(_) => Vec::new(),
+            None => reduced
+                .iter()
+                .map(|place| self.reduction(place.clone()))
+                .collect(),
+        };
         let mut clauses = String::new();
         for Reduction { place, operator } in &reductions {
             clauses.push_str(&format!(" reduction({operator} : {})", place.name));
         }
         if directive.contains("for") {
             clauses.push_str(&self.schedule());
+        }
+        if ordered.is_some() {
+            clauses.push_str(" ordered");
         }
         let shortest = written.iter().map(|array| array.length).min().unwrap_or(20);
         let trips = self.random.below(shortest + 1);
@@ -440,7 +493,44 @@ impl Program {
         for reduction in &reductions {
             self.combine(&scope, reduction);
         }
+        if let Some(place) = ordered {
+            let value = self.value(&scope, 2);
+            self.code.directive("ordered");
+            let next = format!("(U({}) * 3 + {value})", place.name);
+            self.code.line(place.ty.store(&place.name, &next));
+        }
         self.code.close();
+    }
+
+    /// A call of a function that shares a loop over an array among the threads.
+    fn orphaned_loop(&mut self, directive: &str, scope: &Scope, array: &Array) {
+        let stem = format!("share{}_", self.id);
+        let name = self.fresh(&stem);
+        let inside = Array {
+            name: "a".into(),
+            storage: Storage::Pointer,
+            ..array.clone()
+        };
+        let inner = Scope {
+            values: vec!["x".into()],
+            arrays: Vec::new(),
+        };
+        let outside = std::mem::take(&mut self.code);
+        self.code.open("");
+        self.code.line("int n = 40;");
+        self.array_loop(directive, &inner, std::slice::from_ref(&inside), &[]);
+        self.code.close();
+        let body = std::mem::replace(&mut self.code, outside);
+        let parameter = inside.declaration("a", "");
+        let argument = self.value(scope, 2);
+        for (reader, suffix) in [(Reader::Offloaded, "o"), (Reader::Sequential, "s")] {
+            let text = body.print(reader);
+            self.file_scope.push_str(&format!(
+                "static void {name}{suffix}({parameter}, unsigned long long x) {text}"
+            ));
+            let call = format!("{name}{suffix}({}, {argument});", array.name);
+            self.code.only(reader, call);
+        }
     }
 
     /// What one step over arrays writes, and what it may read of the others.
@@ -464,12 +554,18 @@ impl Program {
         self.code.open("");
         let scope = captures.scope();
         let changed: Vec<Place> = captures.changed.iter().map(Place::from).collect();
+        let mut written = captures.written.clone();
+        if self.one_in(2) {
+            let array = self.local_array();
+            self.initialize(&array, &scope);
+            written.push(array);
+        }
         for _ in 0..1 + self.random.below(4) {
             if self.one_in(2) {
                 let mut all = scope.clone();
-                all.arrays.extend(captures.written.clone());
+                all.arrays.extend(written.clone());
                 let mut places = changed.clone();
-                for array in &captures.written {
+                for array in &written {
                     let at = self.random.below(array.length);
                     places.extend(elements(std::slice::from_ref(array), &at.to_string()));
                 }
@@ -478,7 +574,7 @@ impl Program {
                 self.code.close();
                 continue;
             }
-            let (targets, inner) = self.split(&captures.written, &scope);
+            let (targets, inner) = self.split(&written, &scope);
             let mut directive = "parallel for".to_string();
             directive.push_str(&self.count("num_threads", 64));
             let reduced = self.some_places(&changed);
@@ -546,6 +642,10 @@ impl Program {
                 }
                 _ => {
                     let (targets, inner) = self.split(&captures.written, &scope);
+                    if self.one_in(4) {
+                        self.orphaned_loop("for", &inner, &targets[0]);
+                        continue;
+                    }
                     let reduced = self.some_places(&changed);
                     self.array_loop("for", &inner, &targets, &reduced);
                 }
@@ -583,6 +683,7 @@ impl Program {
             self.code.line(declaration);
         }
         let mut scope = captures.scope();
+        let mut team_arrays = Vec::new();
         if is_combined {
             self.code
                 .directive(&format!("target teams {distribute}{teams}{clauses}"));
@@ -597,11 +698,14 @@ impl Program {
                 self.code.line(ty.store(&name, &value));
                 scope.values.push(name);
             }
+            if self.one_in(2) {
+                team_arrays.push(self.local_array());
+            }
             self.code.directive(&distribute);
         }
         self.code.open(&canonical.head);
         scope.values.push(canonical.index.clone());
-        self.team_iteration(&captures, &scope, &canonical.index);
+        self.team_iteration(&captures, &scope, &canonical.index, team_arrays);
         self.code.close();
         if !is_combined {
             self.code.close();
@@ -639,13 +743,21 @@ impl Program {
         self.code.close();
     }
 
-    fn team_iteration(&mut self, captures: &Captures, scope: &Scope, index: &str) {
+    fn team_iteration(
+        &mut self,
+        captures: &Captures,
+        scope: &Scope,
+        index: &str,
+        team_arrays: Vec<Array>,
+    ) {
         let mut scope = scope.clone();
-        let mut locals = Vec::new();
+        // Those of the team are used anew in every iteration.
+        let mut locals = team_arrays;
         for _ in 0..1 + self.random.below(2) {
-            let array = self.local_array();
-            self.initialize(&array, &scope);
-            locals.push(array);
+            locals.push(self.local_array());
+        }
+        for array in &locals {
+            self.initialize(array, &scope);
         }
         let sum = Place {
             name: self.fresh("t"),
@@ -663,7 +775,15 @@ impl Program {
             let mut quiet = scope.clone();
             quiet.values.retain(|name| *name != sum.name);
             let (targets, inner) = self.split(&locals, &quiet);
-            match self.random.below(5) {
+            let is_conditional = self.one_in(5);
+            if is_conditional {
+                let mut all = scope.clone();
+                all.arrays.extend(locals.clone());
+                let condition = self.value(&all, 1);
+                self.code.open(&format!("if ({condition} % 2 == 0)"));
+            }
+            match self.random.below(6) {
+                5 => self.orphaned_loop("parallel for", &inner, &targets[0]),
                 0 => {
                     let mut all = scope.clone();
                     all.arrays.extend(locals.clone());
@@ -680,7 +800,10 @@ impl Program {
                     self.code.open("");
                     for _ in 0..1 + self.random.below(3) {
                         let (targets, inner) = self.split(&locals, &quiet);
-                        self.array_loop("for", &inner, &targets, &[]);
+                        match self.one_in(4) {
+                            true => self.orphaned_loop("for", &inner, &targets[0]),
+                            false => self.array_loop("for", &inner, &targets, &[]),
+                        }
                     }
                     self.code.close();
                 }
@@ -690,6 +813,9 @@ impl Program {
                     let reduced = self.some_places(std::slice::from_ref(&sum));
                     self.array_loop(&directive, &inner, &targets, &reduced);
                 }
+            }
+            if is_conditional {
+                self.code.close();
             }
         }
         if is_repeated {

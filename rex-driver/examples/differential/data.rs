@@ -158,4 +158,6 @@ impl Array {
 pub(crate) struct Scalar {
     pub(crate) name: String,
     pub(crate) ty: Type,
+    /// A member of the object that the function is called for.
+    pub(crate) is_member: bool,
 }

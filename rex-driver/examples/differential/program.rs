@@ -43,6 +43,8 @@ pub(crate) struct Program {
     pub(crate) scalars: Vec<Scalar>,
     /// Functions that device code may call, of two numbers.
     pub(crate) functions: Vec<String>,
+    /// Variables of the object that the function is called for, if it is a member function.
+    members: Option<String>,
     /// A function template whose argument is `n`.
     is_template: bool,
     n_names: usize,
@@ -58,10 +60,10 @@ pub(crate) fn file(language: Language, seed: u64, ids: Range<u64>) -> String {
         let program = Program::new(language, seed, id);
         text.push_str(&program.print());
         // Writing to a string does not fail.
-        let argument = if program.is_template { "<40>" } else { "" };
+        let [offloaded, sequential] = program.calls();
         let _ = writeln!(
             main,
-            "  a = offloaded{id}{argument}();\n  b = sequential{id}{argument}();\n  printf(\"{id}: %llx%s\\n\", a, a == b ? \"\" : \" WRONG\");\n  wrong += a != b;"
+            "  a = {offloaded};\n  b = {sequential};\n  printf(\"{id}: %llx%s\\n\", a, a == b ? \"\" : \" WRONG\");\n  wrong += a != b;"
         );
     }
     format!("{text}\n{main}  puts(wrong ? \"FAIL\" : \"PASS\");\n  return wrong != 0;\n}}\n")
@@ -80,10 +82,14 @@ impl Program {
             arrays: Vec::new(),
             scalars: Vec::new(),
             functions: Vec::new(),
+            members: None,
             is_template: false,
             n_names: 0,
         };
         program.is_template = language == Language::Cxx && program.one_in(4);
+        if language == Language::Cxx && program.one_in(4) {
+            program.members = Some(String::new());
+        }
         program.helpers();
         program.code.open("");
         if !program.is_template {
@@ -98,22 +104,35 @@ impl Program {
 
     fn print(&self) -> String {
         let id = self.id;
-        let mut text = format!("\n{}", self.file_scope);
-        for (name, reader) in [
-            ("offloaded", Reader::Offloaded),
-            ("sequential", Reader::Sequential),
-        ] {
-            let body = self.code.print(reader);
-            let head = if self.is_template {
-                "template <int n> "
-            } else {
-                ""
-            };
-            text.push_str(&format!(
-                "{head}static unsigned long long {name}{id}(void) {body}"
-            ));
-        }
-        text
+        let template = if self.is_template {
+            "template <int n> "
+        } else {
+            ""
+        };
+        let body = |reader| self.code.print(reader);
+        let functions = match &self.members {
+            Some(members) => format!(
+                "{template}struct Program{id} {{\n{members}  unsigned long long offloaded() {}  unsigned long long sequential() {}}};\n",
+                body(Reader::Offloaded),
+                body(Reader::Sequential)
+            ),
+            None => format!(
+                "{template}static unsigned long long offloaded{id}(void) {}{template}static unsigned long long sequential{id}(void) {}",
+                body(Reader::Offloaded),
+                body(Reader::Sequential)
+            ),
+        };
+        format!("\n{}{functions}", self.file_scope)
+    }
+
+    /// The calls of the two functions.
+    fn calls(&self) -> [String; 2] {
+        let id = self.id;
+        let argument = if self.is_template { "<40>" } else { "" };
+        ["offloaded", "sequential"].map(|name| match &self.members {
+            Some(_) => format!("Program{id}{argument}().{name}()"),
+            None => format!("{name}{id}{argument}()"),
+        })
     }
 
     /// A name that no other variable of the program has.
@@ -186,13 +205,20 @@ impl Program {
             let ty = self.any_type();
             let name = self.fresh("s");
             let value = self.random.below(97);
-            if self.language == Language::Cxx && self.one_in(4) {
+            let is_member = self.members.is_some() && self.one_in(2);
+            if is_member && let Some(members) = &mut self.members {
+                members.push_str(&format!("  {} {name} = {value};\n", ty.name));
+            } else if self.language == Language::Cxx && self.one_in(4) {
                 self.code.line(format!("{} {name}_ = {value};", ty.name));
                 self.code.line(format!("{} &{name} = {name}_;", ty.name));
             } else {
                 self.code.line(format!("{} {name} = {value};", ty.name));
             }
-            self.scalars.push(Scalar { name, ty });
+            self.scalars.push(Scalar {
+                name,
+                ty,
+                is_member,
+            });
         }
     }
 
@@ -245,7 +271,10 @@ impl Program {
         );
         let declaration = array.declaration(plain, &outer_length);
         match array.storage {
-            Storage::Local => self.code.line(format!("{declaration};")),
+            Storage::Local => match &mut self.members {
+                Some(members) => members.push_str(&format!("  {declaration};\n")),
+                None => self.code.line(format!("{declaration};")),
+            },
             Storage::RunTimeLength => self
                 .code
                 .line(format!("{};", array.declaration(plain, "n"))),

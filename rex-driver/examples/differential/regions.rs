@@ -195,11 +195,16 @@ impl Program {
             }
         }
         others.retain(|_| self.random.below(3) > 0);
-        let mut values = self.scalars.clone();
+        let (mut values, mut locals): (Vec<_>, Vec<_>) = self
+            .scalars
+            .iter()
+            .cloned()
+            .partition(|scalar| scalar.is_member);
         let mut changed = Vec::new();
-        while values.len() > 1 && self.one_in(2) {
-            changed.push(values.remove(self.random.below(values.len())));
+        while locals.len() > 1 && self.one_in(2) {
+            changed.push(locals.remove(self.random.below(locals.len())));
         }
+        values.extend(locals);
         Captures {
             written,
             read: others,
@@ -240,7 +245,7 @@ impl Program {
                 }
             }
         }
-        for scalar in &captures.values {
+        for scalar in captures.values.iter().filter(|scalar| !scalar.is_member) {
             match self.random.below(6) {
                 0 => clauses.push_str(&format!(" firstprivate({})", scalar.name)),
                 1 => clauses.push_str(&format!(" map(to : {})", scalar.name)),
@@ -453,6 +458,7 @@ impl Program {
             self.scalars.push(Scalar {
                 name: last.name,
                 ty: last.ty,
+                is_member: false,
             });
         }
     }

@@ -44,7 +44,7 @@ pub(crate) struct Program {
     /// Functions that device code may call, of two numbers.
     pub(crate) functions: Vec<String>,
     /// Variables of the object that the function is called for, if it is a member function.
-    members: Option<String>,
+    pub(crate) members: Option<String>,
     /// A function template whose argument is `n`.
     is_template: bool,
     n_names: usize,

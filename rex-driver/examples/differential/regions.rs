@@ -116,14 +116,19 @@ impl Program {
         arrays
     }
 
-    fn some_arrays(&mut self) -> Vec<Array> {
+    fn arrays_to_map(&mut self) -> Vec<Array> {
         let mut arrays = self.mapped_arrays();
-        arrays.retain(|_| self.random.below(3) > 0);
+        // A region maps the whole object of a member function, so its arrays alone must not be there.
+        let has_object = self.members.is_some();
+        arrays.retain(|array| {
+            let is_member = has_object && array.storage == Storage::Local;
+            !is_member && self.random.below(3) > 0
+        });
         arrays
     }
 
     fn data_region(&mut self) {
-        let present = self.some_arrays();
+        let present = self.arrays_to_map();
         let items = list(&present, |array| array.item(false));
         if !present.is_empty() {
             self.code
@@ -135,7 +140,7 @@ impl Program {
     }
 
     fn unstructured_data(&mut self) {
-        let present = self.some_arrays();
+        let present = self.arrays_to_map();
         let items = list(&present, |array| array.item(false));
         if !present.is_empty() {
             self.code

@@ -1,8 +1,9 @@
 //! Types of the device file: classes with what device code needs of their members.
 //!
-//! Functions in class bodies can be called on both sides. One that launches kernels or moves data is host code: its declaration stays, and a region becomes a member function
+//! Functions in class bodies can be called on both sides. One that launches kernels or moves data, or that needs what the device file has not, is host code: its declaration stays, and a region becomes a member function
 //! of its own, so that private members, member types and calls of other members keep their meaning.
 
+use rex_ir::item::FunctionId;
 use rex_ir::program::Program;
 use rex_syntax::edit::{EditConflict, EditSet};
 use rex_syntax::source::Language;
@@ -25,7 +26,7 @@ pub(super) fn print(program: &Program, range: TextRange) -> Result<String, EditC
         }
         let start = function.specifiers.start() - range.start();
         let instantiator = program.instances.of_function(id);
-        let is_of_host = program.holds_target_constructs(id);
+        let is_of_host = program.holds_target_constructs(id) || lacks_something(program, id);
         let device = program
             .device_code
             .functions
@@ -80,6 +81,29 @@ pub(super) fn print(program: &Program, range: TextRange) -> Result<String, EditC
     }
     let text = edits.apply(program.text(range).as_bytes())?;
     Ok(String::from_utf8_lossy(&text).replace("\r\n", "\n"))
+}
+
+/// Whether nothing on the device is known to call a function that names functions or variables of the file that the device has not.
+fn lacks_something(program: &Program, id: FunctionId) -> bool {
+    let reached = &program.device_code.functions;
+    let is_reached = |id| reached.iter().any(|device| device.function == id);
+    if is_reached(id) {
+        return false;
+    }
+    let function = &program.functions[id];
+    let lacks_function = function.calls.iter().any(|call| {
+        let mut named = program
+            .functions
+            .iter()
+            .filter(|(_, other)| other.name == call.name && other.class.is_none())
+            .peekable();
+        named.peek().is_some() && !named.any(|(other, _)| is_reached(other))
+    });
+    let variables = &program.device_code.variables;
+    let lacks_variable = function.globals.iter().any(|global| {
+        !variables.iter().any(|(variable, _)| variable == global) && !program.is_external(*global)
+    });
+    lacks_function || lacks_variable
 }
 
 /// Declarations of the member functions that have the bodies of kernels, by class body.

@@ -1078,7 +1078,7 @@ impl<'u> Builder<'u> {
             ty,
             transport,
             is_implicit: !seen.explicit,
-            may_be_written: seen.written,
+            may_be_written: seen.written && object != CapturedObject::This,
             may_be_called: seen.called,
             has_local_type: self.is_local_type(ty, construct),
             at: seen.at,

@@ -20,6 +20,7 @@ use smol_str::SmolStr;
 
 use crate::analysis::device_functions;
 use crate::pass::{Outcome, Pass, PassCx, PassInfo};
+use crate::private_storage;
 
 /// The pass.
 #[derive(Clone, Copy, Debug)]
@@ -145,6 +146,17 @@ fn closure(cx: &mut PassCx<'_>) -> DeviceCode {
     }
     let variables = declarations(program, &closure.variables);
     report_missing(cx, missing);
+
+    let program = &*cx.program;
+    let regions = program.regions.iter();
+    let statements =
+        regions.filter_map(|(_, region)| program.constructs[region.construct].statement);
+    let bodies = closure
+        .functions
+        .iter()
+        .map(|id| program.functions[*id].range);
+    let texts: Vec<TextRange> = statements.chain(bodies).collect();
+    private_storage::report(cx, &texts);
 
     let program = &*cx.program;
     let mut functions: Vec<FunctionId> = closure.functions.into_iter().collect();

@@ -14,6 +14,7 @@ pub mod map_arrays;
 pub mod no_auto_fini;
 pub mod offload_entries;
 pub mod pass;
+mod private_storage;
 pub mod schedule;
 pub mod target_outlining;
 #[cfg(feature = "testing")]

@@ -1,0 +1,85 @@
+//! Variables that every thread or every team has a copy of: `threadprivate`, `groupprivate`, `declare target local(..)`.
+//!
+//! The device has no such storage for variables of file scope, so device code that names one is told.
+
+use rex_ir::program::Program;
+use rex_ir::symbol::SymbolId;
+use rex_syntax::diag::Code;
+use rex_syntax::omp::clause::{ClauseName, Locator};
+use rex_syntax::omp::directive::Leaf;
+use rex_syntax::{TextRange, lex};
+
+use crate::pass::PassCx;
+
+/// The directives' words and the variables they list.
+fn listed(program: &Program) -> Vec<(&'static str, SymbolId)> {
+    let mut found = Vec::new();
+    let mut add = |word, range: TextRange| {
+        for at in lex::identifiers(program.source(), range) {
+            let name = program.text(at);
+            let symbol = program.scopes.resolve(&program.symbols, name, at);
+            found.extend(symbol.map(|symbol| (word, symbol)));
+        }
+    };
+    for directive in &program.unit.directives {
+        match directive.first() {
+            Some(Leaf::Threadprivate) => directive
+                .argument
+                .iter()
+                .for_each(|range| add("threadprivate", *range)),
+            Some(Leaf::Groupprivate) => directive
+                .argument
+                .iter()
+                .for_each(|range| add("groupprivate", *range)),
+            Some(Leaf::DeclareTarget) => {
+                let local = directive.clause(ClauseName::Local);
+                for item in local.iter().flat_map(|clause| clause.items()) {
+                    let range = match &item.locator {
+                        Locator::Path(path) => path.root,
+                        Locator::Expression(range) => *range,
+                    };
+                    add("local to the device", range);
+                }
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// The first place in one of these texts that names the variable.
+fn first_use(program: &Program, symbol: SymbolId, texts: &[TextRange]) -> Option<TextRange> {
+    let name = &program.symbols[symbol].name;
+    texts.iter().find_map(|text| {
+        lex::identifiers(program.source(), *text).find(|at| {
+            program.text(*at) == name
+                && program.scopes.resolve(&program.symbols, name, *at) == Some(symbol)
+        })
+    })
+}
+
+/// Reports each variable of such storage that these texts of device code name.
+pub(crate) fn report(cx: &mut PassCx<'_>, texts: &[TextRange]) {
+    let program = &*cx.program;
+    let mut diagnostics = Vec::new();
+    for (word, symbol) in listed(program) {
+        let Some(at) = first_use(program, symbol, texts) else {
+            continue;
+        };
+        let name = program.name(symbol);
+        diagnostics.push(
+            cx.diagnostic(
+                Code::UnsupportedCapture,
+                at,
+                format!("device code names `{name}`, which is {word}"),
+            )
+            .with_note(
+                "the device has one copy of a variable of file scope, which all its threads share",
+            )
+            .with_help("declare a variable inside the region, or map one"),
+        );
+    }
+    for diagnostic in diagnostics {
+        cx.diagnostics.push(diagnostic);
+    }
+}

@@ -149,11 +149,13 @@ struct __tgt_kernel_arguments {
 #define rex_indirect(function, hosts, devices, n) (function)
 
 /* An allocate directive. gcc does not take it for all variables: there they lie where variables lie. */
+#if (defined(__cplusplus) && __cplusplus >= 201103L) || (defined(__STDC_VERSION__) && __STDC_VERSION__ >= 199901L)
 #ifdef __clang__
 #define REX_PRAGMA(...) _Pragma(#__VA_ARGS__)
 #define REX_ALLOCATE(...) REX_PRAGMA(omp __VA_ARGS__)
-#elif (defined(__cplusplus) && __cplusplus >= 201103L) || (defined(__STDC_VERSION__) && __STDC_VERSION__ >= 199901L)
+#else
 #define REX_ALLOCATE(...)
+#endif
 #else
 #define REX_ALLOCATE(directive)
 #endif

@@ -5,7 +5,7 @@
 use rex_ir::program::Program;
 use rex_ir::symbol::SymbolId;
 use rex_syntax::diag::Code;
-use rex_syntax::omp::clause::{ClauseName, Locator};
+use rex_syntax::omp::clause::ClauseName;
 use rex_syntax::omp::directive::Leaf;
 use rex_syntax::{TextRange, lex};
 
@@ -22,26 +22,20 @@ fn listed(program: &Program) -> Vec<(&'static str, SymbolId)> {
         }
     };
     for directive in &program.unit.directives {
-        match directive.first() {
-            Some(Leaf::Threadprivate) => directive
-                .argument
-                .iter()
-                .for_each(|range| add("threadprivate", *range)),
-            Some(Leaf::Groupprivate) => directive
-                .argument
-                .iter()
-                .for_each(|range| add("groupprivate", *range)),
+        let word = match directive.first() {
+            Some(Leaf::Threadprivate) => "threadprivate",
+            Some(Leaf::Groupprivate) => "groupprivate",
             Some(Leaf::DeclareTarget) => {
                 let local = directive.clause(ClauseName::Local);
                 for item in local.iter().flat_map(|clause| clause.items()) {
-                    let range = match &item.locator {
-                        Locator::Path(path) => path.root,
-                        Locator::Expression(range) => *range,
-                    };
-                    add("local to the device", range);
+                    add("local to the device", item.locator.root());
                 }
+                continue;
             }
-            _ => {}
+            _ => continue,
+        };
+        if let Some(list) = directive.argument {
+            add(word, list);
         }
     }
     found

@@ -256,6 +256,15 @@ impl<'t> Node<'t> {
         self.entry().flags & HAS_ERROR != 0
     }
 
+    /// Its only named child, comments aside.
+    pub fn only_child(self) -> Option<Node<'t>> {
+        let mut children = self
+            .children()
+            .filter(|child| child.kind() != Kind::Comment);
+        let first = children.next()?;
+        children.next().is_none().then_some(first)
+    }
+
     /// The named nodes below it, parents first, in source order.
     pub fn descendants(self) -> Descendants<'t> {
         Descendants {

@@ -12,7 +12,7 @@ use crate::diag::Diagnostics;
 use crate::edit::EditSet;
 use crate::lex::{self, Token, TokenKind, significant_tokens, slice};
 use crate::macros::MacroTable;
-use crate::omp::clause::{ClauseName, Locator};
+use crate::omp::clause::ClauseName;
 use crate::omp::directive::{Association, Directive};
 use crate::omp::parse::parse_directive;
 use crate::pragma::{self, PragmaLine};
@@ -287,10 +287,7 @@ impl<'s> Code<'s> {
             }
             words.extend(clause.modifiers().iter().map(|modifier| modifier.word));
             words.extend(clause.items().iter().filter_map(|item| {
-                let start = match &item.locator {
-                    Locator::Path(path) => path.root,
-                    Locator::Expression(range) => *range,
-                };
+                let start = item.locator.root();
                 let name = significant_tokens(text, start).next()?;
                 self.stands_for_items(name.text(text), at)
                     .then_some(name.range)

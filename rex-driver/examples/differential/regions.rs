@@ -353,22 +353,12 @@ impl Program {
             bins
         });
         let private = self.one_in(3).then(|| {
-            let place = Place {
-                name: self.fresh("p"),
-                ty: self.any_type(),
-            };
-            self.code
-                .declare(format!("{} {} = 5;", place.ty.name, place.name));
+            let place = self.outer_variable("p", 5);
             clauses.push_str(&format!(" private({})", place.name));
             place
         });
         let last = (!directive.is_loop && self.one_in(4)).then(|| {
-            let place = Place {
-                name: self.fresh("l"),
-                ty: self.any_type(),
-            };
-            self.code
-                .declare(format!("{} {} = 6;", place.ty.name, place.name));
+            let place = self.outer_variable("l", 6);
             clauses.push_str(&format!(" lastprivate({})", place.name));
             place
         });
@@ -466,6 +456,14 @@ impl Program {
                 is_member: false,
             });
         }
+    }
+
+    /// A variable of the function for a clause of a region.
+    fn outer_variable(&mut self, stem: &str, value: usize) -> Place {
+        let name = self.fresh(stem);
+        let ty = self.any_type();
+        self.code.declare(format!("{} {name} = {value};", ty.name));
+        Place { name, ty }
     }
 
     /// A worksharing loop over elements of arrays.
@@ -611,11 +609,7 @@ impl Program {
         let mut scope = captures.scope();
         let changed: Vec<Place> = captures.changed.iter().map(Place::from).collect();
         if self.one_in(2) {
-            let (ty, name) = (self.any_type(), self.fresh("t"));
-            let value = self.value(&scope, 2);
-            self.code.line(format!("{} {name};", ty.name));
-            self.code.line(ty.store(&name, &value));
-            scope.values.push(name);
+            self.local_value(&mut scope);
         }
         for _ in 0..1 + self.random.below(4) {
             let mut all = scope.clone();
@@ -703,11 +697,7 @@ impl Program {
                 .directive(&format!("target teams{teams}{clauses}"));
             self.code.open("");
             if self.one_in(2) {
-                let (ty, name) = (self.any_type(), self.fresh("t"));
-                let value = self.value(&scope, 2);
-                self.code.line(format!("{} {name};", ty.name));
-                self.code.line(ty.store(&name, &value));
-                scope.values.push(name);
+                self.local_value(&mut scope);
             }
             if self.one_in(2) {
                 team_arrays.push(self.local_array());

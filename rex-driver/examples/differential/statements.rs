@@ -95,13 +95,7 @@ impl Program {
         for _ in 0..1 + self.random.below(3) {
             match self.random.below(if depth > 0 { 8 } else { 4 }) {
                 0..=2 => self.store(&scope, places),
-                3 | 4 => {
-                    let (ty, name) = (self.any_type(), self.fresh("t"));
-                    let value = self.value(&scope, 2);
-                    self.code.line(format!("{} {name};", ty.name));
-                    self.code.line(ty.store(&name, &value));
-                    scope.values.push(name);
-                }
+                3 | 4 => self.local_value(&mut scope),
                 5 => {
                     let condition = self.value(&scope, 1);
                     self.code.open(&format!("if ({condition} % 3 == 1)"));
@@ -128,6 +122,15 @@ impl Program {
                 }
             }
         }
+    }
+
+    /// A variable of the block, which what follows may read.
+    pub(crate) fn local_value(&mut self, scope: &mut Scope) {
+        let (ty, name) = (self.any_type(), self.fresh("t"));
+        let value = self.value(scope, 2);
+        self.code.line(format!("{} {name};", ty.name));
+        self.code.line(ty.store(&name, &value));
+        scope.values.push(name);
     }
 
     fn store(&mut self, scope: &Scope, places: &[Place]) {

@@ -6,7 +6,7 @@ use rex_syntax::cst::Node;
 use rex_syntax::diag::{Code, Diagnostic, Severity};
 use rex_syntax::kind::{Field, Kind};
 use rex_syntax::lex;
-use rex_syntax::omp::clause::{ClauseName, Locator};
+use rex_syntax::omp::clause::ClauseName;
 use rex_syntax::omp::directive::Leaf;
 use smol_str::SmolStr;
 
@@ -590,10 +590,7 @@ impl<'u> Builder<'u> {
                                 ClauseName::Firstprivate | ClauseName::Shared
                             );
                             // The bounds of a section are only read.
-                            let root = match &item.locator {
-                                Locator::Path(path) => path.root,
-                                Locator::Expression(range) => *range,
-                            };
+                            let root = item.locator.root();
                             self.collect_text(root, written, statement, construct, uses);
                             let bounds = TextRange::new(root.end(), item.range.end());
                             self.collect_text(bounds, false, statement, construct, uses);

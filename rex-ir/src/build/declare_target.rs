@@ -4,7 +4,7 @@ use rex_syntax::TextRange;
 use rex_syntax::diag::{Code, Diagnostic, Severity};
 use rex_syntax::kind::{Field, Kind};
 use rex_syntax::lex;
-use rex_syntax::omp::clause::{Clause, ClauseName, Locator};
+use rex_syntax::omp::clause::{Clause, ClauseName};
 use rex_syntax::omp::directive::{Directive, Leaf};
 use smol_str::SmolStr;
 
@@ -64,10 +64,7 @@ impl Builder<'_> {
                 _ => continue,
             };
             for item in clause.items() {
-                let name = match &item.locator {
-                    Locator::Path(path) => path.root,
-                    Locator::Expression(range) => *range,
-                };
+                let name = item.locator.root();
                 self.declare_target_name(name, storage);
             }
         }

@@ -95,14 +95,7 @@ impl<'u> Builder<'u> {
             match current.kind() {
                 Kind::ForStatement | Kind::ForRangeLoop => return Some(current),
                 Kind::CompoundStatement => {
-                    let mut statements = current
-                        .children()
-                        .filter(|child| child.kind() != Kind::Comment);
-                    let first = statements.next()?;
-                    if statements.next().is_some() {
-                        return None;
-                    }
-                    current = first;
+                    current = current.only_child()?;
                 }
                 Kind::WhileStatement => {
                     let directive = self.unit.directive_of(current)?;

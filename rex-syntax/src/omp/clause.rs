@@ -144,6 +144,16 @@ pub enum Locator {
     Expression(TextRange),
 }
 
+impl Locator {
+    /// What the item begins with: the variable of a path, or the whole of another expression.
+    pub fn root(&self) -> TextRange {
+        match self {
+            Locator::Path(path) => path.root,
+            Locator::Expression(range) => *range,
+        }
+    }
+}
+
 /// A root name and the steps that lead from it to the object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Path {

@@ -350,14 +350,7 @@ fn nest(statement: Node<'_>, n: usize) -> Option<Vec<Loop<'_>>> {
     let mut current = statement;
     while loops.len() < n {
         while current.kind() == Kind::CompoundStatement {
-            let mut statements = current
-                .children()
-                .filter(|child| child.kind() != Kind::Comment);
-            let first = statements.next()?;
-            if statements.next().is_some() {
-                return None;
-            }
-            current = first;
+            current = current.only_child()?;
         }
         let found = loop_at(current)?;
         let depends = loops.iter().any(|outer| {

@@ -299,6 +299,41 @@ fn device_code_of_archives_is_called_and_of_shared_libraries_is_not() {
 }
 
 #[test]
+fn host_functions_of_a_header_may_call_those_of_other_files() {
+    let header = "#include <vector>\n\
+        float total(const float *values, std::vector<float> more);\n\
+        float twice_total(const float *values, std::vector<float> more) {\n  return 2 * total(values, more);\n}\n\
+        namespace shapes {\n\
+        struct Scale {\n  float factor;\n  float of(float x) const { return factor * x; }\n};\n\
+        #pragma omp declare target\n\
+        float shift = 1;\n\
+        #pragma omp end declare target\n\
+        }\n";
+    let other = "#include <vector>\n\
+        float total(const float *values, std::vector<float> more) { return values[0] + values[1] + more[0]; }\n";
+    let program = "#include \"checks.h\"\n\
+        template <typename S> void apply(float *x, S scale) {\n\
+        #pragma omp target teams distribute parallel for map(tofrom: x[:2])\n\
+          for (int i = 0; i < 2; ++i) x[i] = scale.of(x[i]) + shapes::shift;\n}\n\
+        int main() {\n  float x[2] = {1, 2};\n  shapes::shift = 2;\n\
+        #pragma omp target update to(shapes::shift)\n\
+          apply(x, shapes::Scale{3});\n  return twice_total(x, {1}) != 28;\n}\n";
+    let files = [
+        ("checks.h", header),
+        ("other.cpp", other),
+        ("main.cpp", program),
+    ];
+    let Some(project) = Project::with(&files) else {
+        return;
+    };
+    for level in ["-O0", "-O2"] {
+        project.check(&format!("rexc++ {level} -fopenmp -c main.cpp other.cpp"));
+        project.check("rexc++ -fopenmp main.o other.o -o prog");
+        project.check("prog");
+    }
+}
+
+#[test]
 fn a_program_without_device_code_may_ask_for_devices() {
     let program = "#include <omp.h>\n\
         static int two(void) { return 2; }\n\

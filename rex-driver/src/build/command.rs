@@ -20,8 +20,19 @@ pub struct Command {
     pub program: PathBuf,
     /// Its arguments.
     pub args: Vec<OsString>,
+    /// A file it reads that is written before it starts.
+    pub input: Option<WrittenInput>,
     /// Its output, if that is worth keeping between builds.
     pub kept: Option<KeptOutput>,
+}
+
+/// A small file that a command reads and nothing else needs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WrittenInput {
+    /// The file.
+    pub file: PathBuf,
+    /// What is in it.
+    pub text: &'static str,
 }
 
 /// An output that depends on nothing but its key.
@@ -39,6 +50,7 @@ impl Command {
         Self {
             program: program.into(),
             args: Vec::new(),
+            input: None,
             kept: None,
         }
     }
@@ -48,6 +60,7 @@ impl Command {
         Self {
             program: compiler.program.clone(),
             args: compiler.leading.clone(),
+            input: None,
             kept: None,
         }
     }
@@ -62,6 +75,12 @@ impl Command {
     pub fn args<A: AsRef<OsStr>>(mut self, args: impl IntoIterator<Item = A>) -> Self {
         self.args
             .extend(args.into_iter().map(|arg| arg.as_ref().to_owned()));
+        self
+    }
+
+    /// Has a file written before the command starts.
+    pub fn write_input(mut self, file: PathBuf, text: &'static str) -> Self {
+        self.input = Some(WrittenInput { file, text });
         self
     }
 
@@ -95,6 +114,9 @@ impl Command {
     }
 
     fn start(&self) -> Result<Output, Error> {
+        if let Some(input) = &self.input {
+            Writer::default().write(&input.file, input.text.as_bytes())?;
+        }
         Process::new(&self.program)
             .args(&self.args)
             .stdin(Stdio::null())
@@ -109,6 +131,10 @@ impl Command {
 impl fmt::Display for Command {
     /// Writes the command as a shell would read it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(WrittenInput { file, text }) = &self.input {
+            let (text, file) = (quoted(text.as_ref()), quoted(file.as_os_str()));
+            write!(f, "printf %s {text} > {file} && ")?;
+        }
         f.write_str(&quoted(self.program.as_os_str()))?;
         for arg in &self.args {
             write!(f, " {}", quoted(arg))?;

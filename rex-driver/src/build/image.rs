@@ -36,13 +36,17 @@ pub struct DeviceUnit<'a> {
     pub flags: &'a CompilerFlags,
 }
 
-/// What nothing of the image uses is left out: the host code that instantiates kernels names functions that the image has not.
+/// What kernels do not use is left out: host functions of headers and the host code that instantiates kernels
+/// name functions that the image has not.
 const HOST_IMAGE_FLAGS: &[&str] = &[
     "-shared",
     "-Wl,-Bsymbolic",
     "-Wl,--gc-sections",
     "-Wl,-z,defs",
 ];
+/// The symbols that the runtime looks up in an image for the host: kernels and variables. A variable has its plain name, or
+/// is nested in a namespace or class; other names of C++ are functions, which only code of the image itself calls.
+const HOST_IMAGE_SYMBOLS: &str = "{ global: *__kernel__*; [!_]*; _[!Z]*; _ZN*E; local: _Z*; };";
 const HOST_IMAGE_LIBRARIES: &[&str] = &["-lm", "-lpthread"];
 
 impl DeviceBuild<'_> {
@@ -50,15 +54,10 @@ impl DeviceBuild<'_> {
     pub fn image_of_one(&self, unit: DeviceUnit<'_>, image: &Path) -> Vec<Command> {
         match self.target {
             // A shared object whose globals stay its own.
-            DeviceTarget::Host => vec![
-                self.compile(unit)
-                    .args(HOST_IMAGE_FLAGS)
-                    .arg(self.packaging())
-                    .args(["-x", "none"])
-                    .args(HOST_IMAGE_LIBRARIES)
-                    .arg("-o")
-                    .arg(image),
-            ],
+            DeviceTarget::Host => {
+                let command = self.compile(unit).arg(self.packaging());
+                vec![self.link_for_host(command.args(["-x", "none"]), image)]
+            }
             DeviceTarget::Nvptx {
                 compiler: DeviceCompiler::Nvcc { .. },
                 ..
@@ -110,14 +109,10 @@ impl DeviceBuild<'_> {
     /// Links objects to an image; the commands run one after the other.
     pub fn link(&self, objects: &[PathBuf], image: &Path) -> Vec<Command> {
         match self.target {
-            DeviceTarget::Host => vec![
-                Command::of_compiler(self.cxx)
-                    .args(HOST_IMAGE_FLAGS)
-                    .args(objects)
-                    .args(HOST_IMAGE_LIBRARIES)
-                    .arg("-o")
-                    .arg(image),
-            ],
+            DeviceTarget::Host => {
+                let command = Command::of_compiler(self.cxx).args(objects);
+                vec![self.link_for_host(command, image)]
+            }
             DeviceTarget::Nvptx {
                 arch,
                 compiler: DeviceCompiler::Nvcc { nvcc, .. },
@@ -152,6 +147,20 @@ impl DeviceBuild<'_> {
                 ]
             }
         }
+    }
+
+    /// Lets a command with its inputs make the image for the host.
+    fn link_for_host(&self, command: Command, image: &Path) -> Command {
+        let symbols = self.helpers.join("image_symbols.map");
+        let mut version_script = OsString::from("-Wl,--version-script=");
+        version_script.push(&symbols);
+        command
+            .args(HOST_IMAGE_FLAGS)
+            .arg(version_script)
+            .args(HOST_IMAGE_LIBRARIES)
+            .arg("-o")
+            .arg(image)
+            .write_input(symbols, HOST_IMAGE_SYMBOLS)
     }
 
     /// Everything of a compilation but its step, its input and its output.

@@ -50,6 +50,21 @@ impl Construct {
         self.leaves.contains(&leaf)
     }
 
+    /// The innermost of its constructs that makes a variable private.
+    pub fn private_on(&self, symbol: SymbolId) -> Option<Leaf> {
+        let copies = self.sharing.iter().filter(|sharing| {
+            sharing.symbol == symbol && sharing.attribute != SharingAttribute::Shared
+        });
+        let place = |leaf: &Leaf| self.leaves.iter().position(|known| known == leaf);
+        copies.map(|sharing| sharing.on).max_by_key(place)
+    }
+
+    /// Whether each thread has a copy of a variable: it is private inside `parallel`.
+    pub fn is_private_to_threads(&self, symbol: SymbolId) -> bool {
+        self.private_on(symbol)
+            .is_some_and(|leaf| !matches!(leaf, Leaf::Target | Leaf::Teams | Leaf::Distribute))
+    }
+
     /// Whether its threads are created or distributed by it.
     pub fn forks(&self) -> bool {
         self.has(Leaf::Parallel)
@@ -85,6 +100,10 @@ pub struct DataSharing {
     pub symbol: SymbolId,
     /// The attribute.
     pub attribute: SharingAttribute,
+    /// The innermost of the combined constructs that it is for.
+    pub on: Leaf,
+    /// Whether it is for the `target` among them, too.
+    pub is_on_target: bool,
     /// The list item.
     pub at: TextRange,
 }
@@ -222,6 +241,8 @@ pub struct Capture {
     pub is_implicit: bool,
     /// The region may assign to it or pass its address on.
     pub may_be_written: bool,
+    /// An `atomic` or `critical` construct of the region names it: threads that share it take turns.
+    pub is_updated_in_turn: bool,
     /// The region calls it as a function or passes it on, so it may be a lambda.
     pub may_be_called: bool,
     /// Its type cannot be named outside the function or class.

@@ -27,6 +27,7 @@ use rex_ir::program::Program;
 use rex_ir::region::{
     Capture, CapturedObject, LoopNest, Region, RegionId, SharingAttribute, Transport, UsedAllocator,
 };
+use rex_ir::symbol::SymbolId;
 use rex_ir::ty::{Category, Extent, TypeId, TypeKind};
 use rex_syntax::diag::{Code, Diagnostic};
 use rex_syntax::omp::directive::Leaf;
@@ -174,7 +175,11 @@ fn outline(
     if !planner.errors.is_empty() {
         return Err(planner.errors);
     }
-    let waits = geometry::has_first_and_last(construct);
+    let shares = |capture: &Capture| match capture.object {
+        CapturedObject::Variable(symbol) => is_shared_by_threads(program, id, symbol),
+        CapturedObject::This => false,
+    };
+    let waits = geometry::has_first_and_last(construct) || region.captures.iter().any(shares);
     let threading = if matches!(shape, Shape::Loop | Shape::Serial) && !waits {
         Threading::Independent
     } else {
@@ -418,24 +423,11 @@ impl Assembly<'_, '_> {
                     name: argument.clone(),
                     ty: ParameterType::PointerTo(element),
                 });
-                let parameter = argument;
-                // Without a clause that makes it private it is one object for the whole launch.
-                self.prologue
-                    .push(if !capture.may_be_written || capture.is_implicit {
-                        self.over_storage(name, ty, parameter)
-                    } else if self.is_of_team(object, region) {
-                        Prologue::SharedCopy {
-                            name,
-                            ty,
-                            parameter,
-                        }
-                    } else {
-                        Prologue::ThreadCopy {
-                            name,
-                            ty,
-                            parameter,
-                        }
-                    });
+                let line = match !capture.may_be_written || self.is_of_league(capture, region) {
+                    true => self.over_storage(name, ty, argument),
+                    false => self.copy_of(name, ty, argument, self.is_of_team(object, region)),
+                };
+                self.prologue.push(line);
             }
             Transport::Storage | Transport::DeviceAddress => {
                 let element = types.innermost_element(ty);
@@ -446,10 +438,21 @@ impl Assembly<'_, '_> {
                     name: argument.clone(),
                     ty: ParameterType::PointerTo(pointee),
                 });
-                if !self.is_accumulated(object, region) {
-                    let line = self.over_storage(name, ty, argument);
-                    self.prologue.push(line);
+                if self.is_accumulated(object, region) {
+                    return;
                 }
+                let is_copied = capture.may_be_written && self.is_copied_inside(object, region);
+                if is_copied && types.is_variably_modified(ty) {
+                    return self.refuse(
+                        capture,
+                        "a firstprivate variable length array is not supported",
+                    );
+                }
+                let line = match is_copied {
+                    true => self.copy_of(name, ty, argument, self.is_of_team(object, region)),
+                    false => self.over_storage(name, ty, argument),
+                };
+                self.prologue.push(line);
             }
             // The pointer itself is one object of the team.
             Transport::Pointee | Transport::DevicePointer
@@ -601,23 +604,54 @@ impl Assembly<'_, '_> {
         used.find(|used| object == CapturedObject::Variable(used.allocator))
     }
 
+    /// A copy of what is behind `parameter`.
+    fn copy_of(&self, name: SmolStr, ty: TypeId, parameter: SmolStr, is_of_team: bool) -> Prologue {
+        match is_of_team {
+            true => Prologue::SharedCopy {
+                name,
+                ty,
+                parameter,
+            },
+            false => Prologue::ThreadCopy {
+                name,
+                ty,
+                parameter,
+            },
+        }
+    }
+
+    /// Whether a construct inside `target` has a `firstprivate` copy of a variable that `target` maps.
+    fn is_copied_inside(&self, object: CapturedObject, region: RegionId) -> bool {
+        let construct = &self.program.constructs[self.program.regions[region].construct];
+        construct.sharing.iter().any(|sharing| {
+            object == CapturedObject::Variable(sharing.symbol)
+                && sharing.attribute == SharingAttribute::Firstprivate
+                && !sharing.is_on_target
+        })
+    }
+
+    /// Whether a copy is one object for the whole launch: no construct inside `target` makes it private.
+    fn is_of_league(&self, capture: &Capture, region: RegionId) -> bool {
+        let construct = &self.program.constructs[self.program.regions[region].construct];
+        match capture.object {
+            CapturedObject::Variable(symbol) => {
+                matches!(construct.private_on(symbol), None | Some(Leaf::Target))
+            }
+            CapturedObject::This => capture.is_implicit,
+        }
+    }
+
     /// Whether a team has one copy of a variable that the region has copies of: `parallel` shares what only `target` or `teams` makes private.
     fn is_of_team(&self, object: CapturedObject, region: RegionId) -> bool {
         let construct = &self.program.constructs[self.program.regions[region].construct];
-        let is_listed_on_parallel = || {
-            construct.sharing.iter().any(|sharing| {
-                object == CapturedObject::Variable(sharing.symbol)
-                    && sharing.attribute != SharingAttribute::Shared
-                    && construct.directives.iter().any(|idx| {
-                        let directive = &self.program.unit.directives[*idx];
-                        directive.has(Leaf::Parallel) && directive.range.contains_range(sharing.at)
-                    })
-            })
+        let CapturedObject::Variable(symbol) = object else {
+            return self.shape != Shape::Loop && self.shape != Shape::Serial;
         };
         match self.shape {
             Shape::Team => true,
-            Shape::Parallel => !is_listed_on_parallel(),
-            Shape::Loop | Shape::Serial => false,
+            Shape::Parallel => !construct.is_private_to_threads(symbol),
+            Shape::Loop => is_shared_by_threads(self.program, region, symbol),
+            Shape::Serial => false,
         }
     }
 
@@ -654,6 +688,22 @@ impl Assembly<'_, '_> {
         .with_note(why);
         self.planner.errors.push(diagnostic);
     }
+}
+
+/// Whether the threads of a loop take turns at the one copy that their team has of a variable.
+fn is_shared_by_threads(program: &Program, region: RegionId, symbol: SymbolId) -> bool {
+    let region = &program.regions[region];
+    let construct = &program.constructs[region.construct];
+    let object = CapturedObject::Variable(symbol);
+    construct.has(Leaf::Parallel)
+        && matches!(
+            construct.private_on(symbol),
+            Some(Leaf::Teams | Leaf::Distribute)
+        )
+        && region
+            .captures
+            .iter()
+            .any(|capture| capture.object == object && capture.is_updated_in_turn)
 }
 
 /// Extents of an array type, outermost first.

@@ -6,6 +6,7 @@ use rex_ir::region::ConstructId;
 use rex_syntax::TextRange;
 use rex_syntax::edit::EditSet;
 use rex_syntax::layout::indent_at;
+use rex_syntax::lex::{Token, significant_tokens};
 use rex_syntax::omp::clause::{Clause, ClauseName};
 use rex_syntax::omp::directive::{Directive, Leaf};
 
@@ -20,6 +21,10 @@ impl Host<'_> {
             if !inside.contains_range(directive.range) {
                 continue;
             }
+            let clauses = directive.clauses.iter();
+            words.extend(
+                clauses.filter_map(|clause| Some((self.construct_word(clause)?, String::new()))),
+            );
             match directive.first() {
                 Some(Leaf::Assume | Leaf::Assumes | Leaf::BeginAssumes | Leaf::EndAssumes) => {
                     words.push((directive.range, String::new()));
@@ -55,6 +60,32 @@ impl Host<'_> {
             }
         }
         words
+    }
+
+    /// The construct that a clause is for, with its comma or colon. Host compilers know such words in `if` only.
+    fn construct_word(&self, clause: &Clause) -> Option<TextRange> {
+        let named = clause.applies_to.as_ref()?;
+        if clause.name == ClauseName::If {
+            return None;
+        }
+        let source = self.program.source();
+        let inside = TextRange::new(clause.name_range.end(), clause.range.end());
+        let tokens: Vec<Token> = significant_tokens(source, inside).collect();
+        let first = tokens
+            .iter()
+            .position(|token| token.range.start() == named.range.start())?;
+        let after = tokens
+            .iter()
+            .position(|token| token.range.start() >= named.range.end())?;
+        let before = &tokens[first.checked_sub(1)?];
+        let separator = &tokens[after];
+        Some(match (before.text(source), separator.text(source)) {
+            ("(", "," | ":") | (",", ",") => {
+                let next = tokens.get(after + 1).unwrap_or(separator);
+                TextRange::new(named.range.start(), next.range.start())
+            }
+            _ => before.range.cover(named.range),
+        })
     }
 
     /// Host compilers collapse only loops with nothing between them.

@@ -96,12 +96,16 @@ impl Builder<'_> {
                 sharing.push(DataSharing {
                     symbol,
                     attribute: SharingAttribute::Firstprivate,
+                    on: Leaf::Target,
+                    is_on_target: true,
                     at,
                 });
             }
             sharing.push(DataSharing {
                 symbol: used.allocator,
                 attribute: SharingAttribute::Private,
+                on: Leaf::Target,
+                is_on_target: true,
                 at: used.at,
             });
         }

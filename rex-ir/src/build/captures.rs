@@ -1058,13 +1058,20 @@ impl<'u> Builder<'u> {
             self.report_untyped(object, ty, seen.at);
             return None;
         };
+        let is_updated_in_turn = match object {
+            CapturedObject::Variable(symbol) => self.is_updated_in_turn(symbol, construct),
+            CapturedObject::This => false,
+        };
         // Threads that update it in turn update one object, which all of them see.
         let transport = match object {
             CapturedObject::Variable(symbol)
                 if transport == Transport::Literal
                     && seen.written
-                    && !seen.explicit
-                    && self.is_updated_in_turn(symbol, construct) =>
+                    && is_updated_in_turn
+                    && matches!(
+                        self.constructs[construct].private_on(symbol),
+                        None | Some(Leaf::Target)
+                    ) =>
             {
                 Transport::Copy
             }
@@ -1076,6 +1083,7 @@ impl<'u> Builder<'u> {
             transport,
             is_implicit: !seen.explicit,
             may_be_written: seen.written && object != CapturedObject::This,
+            is_updated_in_turn,
             may_be_called: seen.called,
             has_local_type: self.is_local_type(ty, construct),
             at: seen.at,
@@ -1250,16 +1258,13 @@ impl<'u> Builder<'u> {
         construct: ConstructId,
     ) -> Option<Transport> {
         let construct = &self.constructs[construct];
-        // A clause of a nested directive that was merged applies inside the target region only.
-        let target = self.unit.directives[construct.directives[0]].range;
         let mut result = None;
         for sharing in construct
             .sharing
             .iter()
             .filter(|sharing| sharing.symbol == symbol)
         {
-            let on_target = target.contains_range(sharing.at);
-            let found = match (&sharing.attribute, on_target) {
+            let found = match (&sharing.attribute, sharing.is_on_target) {
                 (SharingAttribute::Private, true) => Transport::Private,
                 (SharingAttribute::Firstprivate, true) => match category {
                     Category::Scalar | Category::Pointer => Transport::Literal,

@@ -143,10 +143,35 @@ impl Builder<'_> {
                         ),
                         help,
                     ),
-                    Support::Acted => self.check_modifiers(construct, clause),
+                    Support::Acted => {
+                        self.check_modifiers(construct, clause);
+                        self.check_named_default(construct, clause);
+                    }
                     Support::Harmless => {}
                 }
             }
+        }
+    }
+
+    /// `default` for one of several constructs that could have it.
+    fn check_named_default(&mut self, construct: ConstructId, clause: &Clause) {
+        let Some(named) = &clause.applies_to else {
+            return;
+        };
+        let makes_private = clause
+            .modifiers()
+            .iter()
+            .any(|word| self.text(word.word).ends_with("private"));
+        let mut others = self.constructs[construct].leaves.iter();
+        let is_partial =
+            others.any(|leaf| leaf.takes(ClauseName::Default) && !named.leaves.contains(leaf));
+        if clause.name == ClauseName::Default && makes_private && is_partial {
+            let text = self.text(named.range).to_string();
+            self.unsupported_clause(
+                named.range,
+                format!("`default` for `{text}` alone is not supported"),
+                "list the variables in a `private` or `firstprivate` clause",
+            );
         }
     }
 

@@ -181,7 +181,7 @@ impl<'u> Builder<'u> {
         let mut depth = 1usize;
         for idx in directives {
             for clause in &unit.directives[*idx].clauses {
-                self.read_sharing(clause, &mut sharing);
+                self.read_sharing(clause, &unit.directives[*idx].leaves, &mut sharing);
                 if clause.name == ClauseName::Collapse
                     && let Some(expression) = clause.expression()
                 {
@@ -264,7 +264,7 @@ impl<'u> Builder<'u> {
             .map(|(id, _)| id)
     }
 
-    fn read_sharing(&mut self, clause: &Clause, sharing: &mut Vec<DataSharing>) {
+    fn read_sharing(&mut self, clause: &Clause, leaves: &[Leaf], sharing: &mut Vec<DataSharing>) {
         if clause.name == ClauseName::UsesAllocators {
             self.share_allocators(clause, sharing);
         }
@@ -286,6 +286,19 @@ impl<'u> Builder<'u> {
             }
             _ => return,
         };
+        let is_for = |leaf: &Leaf| clause.applies_to(*leaf);
+        let takes = |leaf: &Leaf| is_for(leaf) && leaf.takes(clause.name);
+        let mut inside_out = leaves.iter().rev().copied();
+        let Some(on) = inside_out.find(takes) else {
+            return;
+        };
+        // What leaves the construct is mapped by its `target`, whichever construct it is for.
+        let leaves_construct = !matches!(
+            attribute,
+            SharingAttribute::Private | SharingAttribute::Firstprivate | SharingAttribute::Shared
+        );
+        let is_on_target =
+            leaves.contains(&Leaf::Target) && (leaves_construct || is_for(&Leaf::Target));
         for item in clause.items() {
             let (root, is_section) = match &item.locator {
                 Locator::Path(path) => (path.root, !path.steps.is_empty()),
@@ -327,6 +340,8 @@ impl<'u> Builder<'u> {
             sharing.push(DataSharing {
                 symbol,
                 attribute,
+                on,
+                is_on_target,
                 at: item.range,
             });
         }

@@ -77,6 +77,8 @@ impl Builder<'_> {
             copies.push(DataSharing {
                 symbol,
                 attribute,
+                on: Leaf::Task,
+                is_on_target: false,
                 at: node.range(),
             });
         }

@@ -56,14 +56,26 @@ pub(super) fn launch(program: &Program, region: RegionId, shape: Shape) -> Launc
         (None, None) => None,
     };
     // Without `parallel` the threads of a team share the iterations only if nobody can tell.
-    let is_told = shape == Shape::Loop
-        && !construct.has(Leaf::Parallel)
-        && !construct.has(Leaf::Loop)
-        && queries::asks_for_team(program, region);
+    let is_of_one_thread = shape == Shape::Loop
+        && ![Leaf::Parallel, Leaf::Loop, Leaf::Simd]
+            .iter()
+            .any(|leaf| construct.has(*leaf));
+    let is_told = is_of_one_thread
+        && (is_one(program, teams.as_ref())
+            || queries::asks_for_team(program, region)
+            || queries::keeps_values(program, region));
     if shape == Shape::Serial || is_told {
         threads = Some(Expr::Int(1));
     }
-    if let Some(condition) = if_clause(program, construct, "parallel") {
+    if let Some(condition) = if_clause(program, construct, Leaf::Teams) {
+        let otherwise = teams.unwrap_or(Expr::Int(0));
+        teams = Some(Expr::Conditional(
+            Box::new(Expr::Source(condition)),
+            Box::new(otherwise),
+            Box::new(Expr::Int(1)),
+        ));
+    }
+    if let Some(condition) = if_clause(program, construct, Leaf::Parallel) {
         let otherwise = threads.unwrap_or(Expr::Int(0));
         threads = Some(Expr::Conditional(
             Box::new(Expr::Source(condition)),
@@ -75,11 +87,19 @@ pub(super) fn launch(program: &Program, region: RegionId, shape: Shape) -> Launc
         region,
         kernel: la_arena::Idx::from_raw(0.into()),
         device: clause(program, construct, ClauseName::Device).and_then(Clause::expression),
-        condition: if_clause(program, construct, "target"),
+        condition: if_clause(program, construct, Leaf::Target),
         teams,
         threads,
         trips,
         shared_bytes: None,
+    }
+}
+
+fn is_one(program: &Program, number: Option<&Expr>) -> bool {
+    match number {
+        Some(Expr::Int(number)) => *number == 1,
+        Some(Expr::Source(range)) => program.text(*range).trim() == "1",
+        _ => false,
     }
 }
 
@@ -118,32 +138,25 @@ fn clause<'p>(program: &'p Program, construct: &Construct, name: ClauseName) -> 
 }
 
 /// The `if` clause that applies to one of the combined constructs: with its name, or without any.
-pub(super) fn if_clause(program: &Program, construct: &Construct, leaf: &str) -> Option<TextRange> {
-    for idx in &construct.directives {
-        let directive = &program.unit.directives[*idx];
-        let combines = directive
-            .leaves
-            .iter()
-            .any(|combined| combined.spelling() == leaf);
-        for clause in directive.clauses_named(ClauseName::If) {
-            let words: Vec<&str> = clause
-                .modifiers()
-                .iter()
-                .map(|modifier| program.text(modifier.range).trim())
-                .collect();
-            if words.contains(&leaf)
-                || (words.is_empty() && combines && applies_unnamed(construct, leaf))
-            {
-                return clause.expression();
-            }
-        }
-    }
-    None
-}
-
-/// Whether an `if` without a name needs to be looked at for this leaf: where `target` has one, that decides for both.
-fn applies_unnamed(construct: &Construct, leaf: &str) -> bool {
-    leaf == "target" || !construct.has(Leaf::Target)
+///
+/// Where `target` has one without a name, that decides for the constructs of its directive.
+pub(super) fn if_clause(program: &Program, construct: &Construct, leaf: Leaf) -> Option<TextRange> {
+    let directives = construct
+        .directives
+        .iter()
+        .map(|idx| &program.unit.directives[*idx]);
+    directives
+        .filter(|directive| directive.has(leaf))
+        .flat_map(|directive| {
+            let is_decided = leaf != Leaf::Target && directive.has(Leaf::Target);
+            directive
+                .clauses_named(ClauseName::If)
+                .filter(move |clause| match clause.applies_to {
+                    Some(_) => clause.applies_to(leaf),
+                    None => !is_decided,
+                })
+        })
+        .find_map(Clause::expression)
 }
 
 /// The operand of `num_threads`.

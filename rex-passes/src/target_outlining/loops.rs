@@ -453,7 +453,7 @@ pub(super) fn crew(
     construct: &Construct,
 ) -> (Crew, Option<Expr>) {
     let asked = geometry::num_threads(program, construct);
-    let condition = geometry::if_clause(program, construct, "parallel");
+    let condition = geometry::if_clause(program, construct, Leaf::Parallel);
     let is_block = |asked| region.is_some_and(|region| geometry::is_block(program, region, asked));
     let all = || Expr::Name("blockDim.x".into());
     match (condition, asked) {

@@ -2,7 +2,9 @@
 
 use rex_ir::kernel::Crew;
 use rex_ir::program::Program;
-use rex_ir::region::{Construct, RegionId};
+use rex_ir::region::{CapturedObject, Construct, RegionId, Transport};
+use rex_ir::symbol::SymbolId;
+use rex_syntax::lex::Token;
 use rex_syntax::omp::directive::Leaf;
 use rex_syntax::{TextRange, lex};
 
@@ -50,6 +52,59 @@ pub(super) fn asks_for_team(program: &Program, region: RegionId) -> bool {
             .functions
             .iter()
             .any(|device| asks_in(program.functions[device.function].range))
+}
+
+/// Whether iterations of a region's loop leave values in its copies of variables for the iterations after them.
+pub(super) fn keeps_values(program: &Program, region: RegionId) -> bool {
+    let region = &program.regions[region];
+    let Some(nest) = program.constructs[region.construct].nest else {
+        return false;
+    };
+    let body = program.nests[nest].body;
+    region.captures.iter().any(|capture| {
+        let CapturedObject::Variable(symbol) = capture.object else {
+            return false;
+        };
+        capture.may_be_written
+            && matches!(capture.transport, Transport::Literal | Transport::Copy)
+            && !is_assigned_first(program, symbol, body)
+    })
+}
+
+/// Whether every iteration assigns to a variable before it does anything else with it.
+fn is_assigned_first(program: &Program, symbol: SymbolId, body: TextRange) -> bool {
+    let name = program.name(symbol).as_str();
+    let is_use = |at: TextRange| {
+        program.text(at) == name
+            && program.scopes.resolve(&program.symbols, name, at) == Some(symbol)
+    };
+    let tokens: Vec<Token> = lex::significant_tokens(program.source(), body).collect();
+    let text = |idx: usize| {
+        tokens
+            .get(idx)
+            .map_or("", |token| token.text(program.source()))
+    };
+    let Some(first) = tokens.iter().position(|token| is_use(token.range)) else {
+        return true;
+    };
+    let depth = (0..first).fold(0i32, |depth, idx| match text(idx) {
+        "{" => depth + 1,
+        "}" => depth - 1,
+        _ => depth,
+    });
+    let begins_statement = match first {
+        0 => true,
+        1 => matches!(text(0), "{" | ";"),
+        _ => {
+            matches!(text(first - 1), "{" | "}" | ";")
+                || (text(first - 1) == "(" && text(first - 2) == "for")
+        }
+    };
+    let value = (first + 2..tokens.len()).take_while(|idx| text(*idx) != ";");
+    begins_statement
+        && depth <= 1
+        && text(first + 1) == "="
+        && !value.into_iter().any(|idx| is_use(tokens[idx].range))
 }
 
 /// Whether a range asks which thread executes it.

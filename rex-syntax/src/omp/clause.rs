@@ -2,6 +2,7 @@
 
 use text_size::TextRange;
 
+use super::directive::Leaf;
 use super::shape::words;
 
 macro_rules! clause_names {
@@ -61,11 +62,31 @@ pub struct Clause {
     pub name_range: TextRange,
     /// Which clause it is.
     pub name: ClauseName,
-    /// Its arguments.
+    /// Its arguments, without a directive's name among the modifiers.
     pub argument: Argument,
+    /// The constructs of a combined directive that it is for, if it names them.
+    pub applies_to: Option<AppliesTo>,
+}
+
+/// A directive's name as the modifier of a clause: `firstprivate(teams: x)`, `if(target: n > 0)`.
+///
+/// # Source
+/// OpenMP 6.0, section 5.4 (directive-name-modifier).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AppliesTo {
+    /// The words.
+    pub range: TextRange,
+    /// The constructs they name.
+    pub leaves: Vec<Leaf>,
 }
 
 impl Clause {
+    /// Whether it is for this construct of the directive.
+    pub fn applies_to(&self, leaf: Leaf) -> bool {
+        let named = self.applies_to.as_ref();
+        named.is_none_or(|named| named.leaves.contains(&leaf))
+    }
+
     /// The list items, for clauses that have a list.
     pub fn items(&self) -> &[ListItem] {
         match &self.argument {

@@ -3,7 +3,8 @@
 use smol_str::SmolStr;
 use text_size::TextRange;
 
-use super::clause::Clause;
+use super::allowed::is_allowed;
+use super::clause::{Clause, ClauseName};
 
 macro_rules! leaves {
     ($($variant:ident $spelling:literal;)*) => {
@@ -95,6 +96,13 @@ leaves! {
     Taskgraph "taskgraph";
 }
 
+impl Leaf {
+    /// Whether the construct may have the clause.
+    pub fn takes(self, clause: ClauseName) -> bool {
+        is_allowed(&[self], clause)
+    }
+}
+
 /// How a directive relates to the text after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Association {
@@ -144,7 +152,6 @@ impl Directive {
     /// `ordered` with `depend` or `doacross` stands alone; `target data` and every construct with a body is associated; an unknown directive is declarative, so that
     /// it never captures a statement.
     pub fn association(&self) -> Association {
-        use super::clause::ClauseName;
         use Leaf::*;
         let Some(first) = self.first() else {
             return Association::Declarative;
@@ -173,12 +180,12 @@ impl Directive {
     }
 
     /// The first clause with this name.
-    pub fn clause(&self, name: super::clause::ClauseName) -> Option<&Clause> {
+    pub fn clause(&self, name: ClauseName) -> Option<&Clause> {
         self.clauses.iter().find(|clause| clause.name == name)
     }
 
     /// All clauses with this name.
-    pub fn clauses_named(&self, name: super::clause::ClauseName) -> impl Iterator<Item = &Clause> {
+    pub fn clauses_named(&self, name: ClauseName) -> impl Iterator<Item = &Clause> {
         self.clauses
             .iter()
             .filter(move |clause| clause.name == name)

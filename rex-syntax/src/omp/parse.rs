@@ -185,12 +185,14 @@ impl<'p> Parser<'p> {
             _ => (None, &[][..]),
         };
         let last = self.tokens[self.at - 1].range;
-        let argument = self.argument(name, token.range, inner, inner_tokens);
+        let applies_to = self.applies_to(name, inner_tokens);
+        let argument = self.argument(name, token.range, inner, inner_tokens, applies_to.as_ref());
         Some(Clause {
             range: token.range.cover(last),
             name_range: token.range,
             name,
             argument,
+            applies_to,
         })
     }
 
@@ -250,10 +252,7 @@ impl<'p> Parser<'p> {
         }
         for modifier in modifiers {
             let word = slice(self.text, modifier.word);
-            let is_construct = Leaf::ALL
-                .iter()
-                .any(|leaf| leaf.spelling().split(' ').any(|part| part == word));
-            if known.contains(&word) || is_construct {
+            if known.contains(&word) {
                 continue;
             }
             let spelling = name.spelling();
@@ -271,12 +270,16 @@ impl<'p> Parser<'p> {
 
     fn report_misplaced(&mut self, clauses: &[Clause]) {
         for clause in clauses {
-            if clause.name == ClauseName::Unknown || is_allowed(&self.leaves, clause.name) {
+            let named = clause.applies_to.as_ref().map(|named| &named.leaves);
+            let leaves = named.unwrap_or(&self.leaves);
+            let is_excluded = !is_allowed(&self.leaves, clause.name);
+            if clause.name == ClauseName::Unknown
+                || (!is_excluded && is_allowed(leaves, clause.name))
+            {
                 continue;
             }
             let spelling = clause.name.spelling();
-            let words: Vec<&str> = self.leaves.iter().map(|leaf| leaf.spelling()).collect();
-            let directive = words.join(" ");
+            let directive = name_of(if is_excluded { &self.leaves } else { leaves });
             let others: Vec<String> = constructs_with(clause.name)
                 .into_iter()
                 .map(|leaf| format!("`{}`", leaf.spelling()))
@@ -296,7 +299,10 @@ impl<'p> Parser<'p> {
         for (idx, clause) in clauses.iter().enumerate() {
             let Some(first) = clauses[..idx]
                 .iter()
-                .find(|earlier| earlier.name == clause.name)
+                .find(|earlier| {
+                    let leaves = |clause: &Clause| clause.applies_to.clone().map(|to| to.leaves);
+                    earlier.name == clause.name && leaves(earlier) == leaves(clause)
+                })
                 .filter(|_| is_unique(clause.name))
             else {
                 continue;
@@ -316,8 +322,7 @@ impl<'p> Parser<'p> {
 
     /// Reports clauses that are missing and map types that the directive does not take.
     fn report_restrictions(&mut self, name: TextRange, clauses: &[Clause]) {
-        let words: Vec<&str> = self.leaves.iter().map(|leaf| leaf.spelling()).collect();
-        let directive = words.join(" ");
+        let directive = name_of(&self.leaves);
         let Some(&leaf) = self.leaves.first() else {
             return;
         };
@@ -379,6 +384,11 @@ impl<'p> Parser<'p> {
         let diagnostic = self.error(code, range, headline);
         self.diagnostics.push(diagnostic);
     }
+}
+
+fn name_of(leaves: &[Leaf]) -> String {
+    let words: Vec<&str> = leaves.iter().map(|leaf| leaf.spelling()).collect();
+    words.join(" ")
 }
 
 fn clause_named(word: &str) -> Option<ClauseName> {

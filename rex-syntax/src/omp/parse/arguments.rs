@@ -2,12 +2,13 @@
 
 use text_size::TextRange;
 
-use super::Parser;
+use super::{Parser, name_of};
 use crate::diag::Code;
-use crate::lex::{Token, TokenKind};
-use crate::omp::clause::{Argument, ClauseName, ListItem, Modifier};
+use crate::lex::{Token, TokenKind, slice};
+use crate::omp::clause::{AppliesTo, Argument, ClauseName, ListItem, Modifier};
 use crate::omp::directive::Leaf;
 use crate::omp::locator::{closing, cover, list_item};
+use crate::omp::name::directive_name;
 use crate::omp::shape::{Shape, shape};
 
 impl<'p> Parser<'p> {
@@ -17,6 +18,7 @@ impl<'p> Parser<'p> {
         name_range: TextRange,
         inner: Option<TextRange>,
         tokens: &'p [Token],
+        applies_to: Option<&AppliesTo>,
     ) -> Argument {
         let shape = self.shape_here(name);
         let Some(inner) = inner else {
@@ -60,9 +62,62 @@ impl<'p> Parser<'p> {
             Shape::Dependence => self.dependence(tokens),
             Shape::Raw => Some(Argument::Raw(inner)),
         };
-        let argument = argument.unwrap_or(Argument::Raw(inner));
+        let mut argument = argument.unwrap_or(Argument::Raw(inner));
+        if let Some(applies_to) = applies_to
+            && let Argument::Expression { modifiers, .. } | Argument::List { modifiers, .. } =
+                &mut argument
+        {
+            modifiers.retain(|modifier| !applies_to.range.contains_range(modifier.range));
+        }
         self.check_words(name, &argument);
         argument
+    }
+
+    /// The directive's name among a clause's modifiers.
+    pub(super) fn applies_to(
+        &mut self,
+        name: ClauseName,
+        tokens: &'p [Token],
+    ) -> Option<AppliesTo> {
+        let shape = self.shape_here(name);
+        if shape == Shape::Raw {
+            return None;
+        }
+        let colon = top_level_colon(self.text, tokens)?;
+        let modifiers = match shape {
+            Shape::ListThenModifiers => &tokens[colon + 1..],
+            _ => &tokens[..colon],
+        };
+        for part in split_at_commas(self.text, modifiers) {
+            let (leaves, n_words) = directive_name(self.text, part);
+            if leaves.is_empty() || n_words != part.len() || self.means_its_own(name, &leaves) {
+                continue;
+            }
+            let range = cover(part)?;
+            if leaves.iter().any(|leaf| !self.leaves.contains(leaf)) {
+                let word = slice(self.text, range);
+                let directive = name_of(&self.leaves);
+                self.push_error(
+                    Code::ClauseSyntax,
+                    range,
+                    format!("`{word}` is no construct of `{directive}`"),
+                );
+            }
+            return Some(AppliesTo { range, leaves });
+        }
+        None
+    }
+
+    /// Whether the name of a construct has another meaning among the modifiers of a clause.
+    fn means_its_own(&self, name: ClauseName, leaves: &[Leaf]) -> bool {
+        let is_identifier = || leaves.iter().any(|leaf| !self.leaves.contains(leaf));
+        match name {
+            _ if matches!(leaves, [leaf] if name.takes_word(leaf.spelling())) => true,
+            ClauseName::Reduction | ClauseName::InReduction | ClauseName::TaskReduction => {
+                leaves == [Leaf::Task] || is_identifier()
+            }
+            _ => false,
+        }
     }
 
     /// The clause's grammar, which for two clauses depends on the directive.
@@ -91,13 +146,16 @@ impl<'p> Parser<'p> {
             });
         };
         let (before, after) = (&tokens[..colon], &tokens[colon + 1..]);
-        let modifiers = match (name, cover(before)) {
-            (_, None) => Vec::new(),
-            (ClauseName::If | ClauseName::NumTeams, Some(range)) => vec![Modifier {
-                range,
-                word: range,
-                argument: None,
-            }],
+        let whole = |range| Modifier {
+            range,
+            word: range,
+            argument: None,
+        };
+        let modifiers = match name {
+            ClauseName::If | ClauseName::NumTeams => split_at_commas(self.text, before)
+                .into_iter()
+                .filter_map(|part| cover(part).map(whole))
+                .collect(),
             _ => self.modifiers(before),
         };
         match cover(after) {

@@ -18,6 +18,10 @@ fn check(text: &str, expected: Expect) {
     for clause in &directive.clauses {
         assert!(directive.range.contains_range(clause.range));
         write!(out, "  {:?}", clause.name).expect("a string takes text");
+        if let Some(to) = &clause.applies_to {
+            let words: Vec<&str> = to.leaves.iter().map(|leaf| leaf.spelling()).collect();
+            write!(out, " ({})", words.join(" ")).expect("a string takes text");
+        }
         for modifier in clause.modifiers() {
             write!(out, " {}", slice(text, modifier.word)).expect("a string takes text");
             if let Some(argument) = modifier.argument {
@@ -170,7 +174,7 @@ fn expressions_with_modifiers() {
         "#pragma omp target if(target: n > 0 ? a : b) device(ancestor: 1) num_teams(2:n*8) schedule(nonmonotonic: dynamic, 4) schedule(static) depend(iterator(i=0:n), in: a[i]) depend(source)",
         expect![[r#"
             target
-              If target: `n > 0 ? a : b`
+              If (target) `n > 0 ? a : b`
               Device ancestor: `1`
               NumTeams 2: `n*8`
               Schedule nonmonotonic: dynamic: `4`
@@ -463,5 +467,43 @@ fn data_directives_need_their_clauses() {
         target data
           UseDevicePtr p
     "#]],
+    );
+}
+
+#[test]
+fn directive_names_say_what_a_clause_is_for() {
+    check(
+        "#pragma omp target teams distribute parallel for firstprivate(teams: x) private(for: t) if(target: n) num_teams(teams: 4) schedule(simd: static) map(target, to: a) default(parallel: none) reduction(task, +: s)",
+        expect![[r#"
+            target teams distribute parallel for
+              Firstprivate (teams) x
+              Private (for) t
+              If (target) `n`
+              NumTeams (teams) `4`
+              Schedule simd: static:
+              Map (target) to: a
+              Default (parallel) none:
+              Reduction task: +: s
+        "#]],
+    );
+    check(
+        "#pragma omp target data map(tofrom: a) if(target_data: n) nowait(target data: 1)",
+        expect![[r#"
+            target data
+              Map tofrom: a
+              If (target data) `n`
+              Nowait (target data) `1`
+        "#]],
+    );
+    check(
+        "#pragma omp target parallel for private(teams: x) collapse(parallel: 2) reduction(loop: y)",
+        expect![[r#"
+            target parallel for
+              Private (teams) x
+              Collapse (parallel) `2`
+              Reduction loop: y
+            REX0103 `teams` `teams` is no construct of `target parallel for`
+            REX0104 `collapse` `parallel` takes no clause `collapse`
+        "#]],
     );
 }

@@ -336,9 +336,6 @@ REX_OPERATOR(rex_lor, 0, out || in)
 /// Combines `value` into *target, atomically: by an instruction where there is one, in a loop for other types
 /// of a word's size, under the lock for the rest. (A loop on the word around a smaller object would reach
 /// beyond an object that is mapped alone.)
-template <typename Operation, typename Value> REX_DEVICE void rex_combine(Value *target, const Value &value) {
-  rex_combine(Operation(), target, value, std::integral_constant<bool, rex_width_of<Value>::is_word>());
-}
 #define REX_COMBINE(is_word, width)                                                                          \
   template <typename Operation, typename Value>                                                              \
   REX_DEVICE void rex_combine(Operation, Value *target, const Value &value, std::is_word##_type) {           \
@@ -363,6 +360,11 @@ REX_COMBINE(and)
 REX_COMBINE(or)
 REX_COMBINE(xor)
 #undef REX_COMBINE
+
+/// The same. It stands behind its overloads, as the argument of an operation in a namespace does not find them.
+template <typename Operation, typename Value> REX_DEVICE void rex_combine(Value *target, const Value &value) {
+  rex_combine(Operation(), target, value, std::integral_constant<bool, rex_width_of<Value>::is_word>());
+}
 
 // ---- Ranges of range-based loops --------------------------------------------------------------------------
 

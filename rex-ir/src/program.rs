@@ -113,6 +113,10 @@ pub struct DeviceFunction {
 pub struct DeclaredReduction {
     /// The identifier.
     pub name: SmolStr,
+    /// What distinguishes it from others of this identifier, of other types or in other scopes: the identifier, or one with a number.
+    pub key: SmolStr,
+    /// The directive.
+    pub at: TextRange,
     /// The types it is declared for.
     pub types: Vec<TypeId>,
     /// The combiner expression.

@@ -153,7 +153,7 @@ pub enum ReductionOperation {
     LogicalAnd,
     /// `||`
     LogicalOr,
-    /// A user-declared reduction.
+    /// A user-declared reduction, by its [`key`](crate::program::DeclaredReduction::key).
     Declared(SmolStr),
 }
 

@@ -8,6 +8,7 @@
 mod arrays;
 mod atomic;
 mod geometry;
+mod lambdas;
 mod loops;
 mod plan;
 mod queries;
@@ -210,6 +211,7 @@ fn outline(
             .iter()
             .map(|(range, symbol)| (*range, program.name(*symbol).clone())),
     );
+    words.extend(lambdas::capture_lists(program, region));
     words.sort_by_key(|(range, _)| range.start());
     let launch = Launch {
         shared_bytes: planner.shared_bytes.take(),
@@ -297,12 +299,13 @@ fn untagged_types(program: &Program, region: &Region) -> Vec<Prologue> {
     records.into_iter().map(Prologue::Untagged).collect()
 }
 
-/// Declarations first, then values that extents may need, then everything else.
+/// Declarations first, then the variables that extents may need, then everything else.
 fn prologue_rank(line: &Prologue) -> u8 {
     match line {
         Prologue::Declaration(_) | Prologue::Untagged(_) => 0,
         Prologue::Unpack { .. } => 1,
         Prologue::Literal { .. } | Prologue::SharedLiteral { .. } | Prologue::Captured { .. } => 2,
+        Prologue::View { .. } => 4,
         _ => 3,
     }
 }
@@ -568,7 +571,7 @@ impl Assembly<'_, '_> {
             sharing.symbol == symbol
                 && match &sharing.attribute {
                     SharingAttribute::Reduction { .. } => {
-                        self.shape != Shape::Parallel
+                        matches!(self.shape, Shape::Loop | Shape::Team)
                             || (construct.nest.is_none() && !construct.has(Leaf::Sections))
                     }
                     SharingAttribute::Lastprivate => {

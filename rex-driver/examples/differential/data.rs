@@ -66,6 +66,8 @@ pub(crate) enum Storage {
     DeclareTarget,
     /// `struct { T *p; } s;`
     MemberPointer,
+    /// `struct { struct { T *p; } *q; } s;`
+    MemberChain,
     /// `struct { T m[40]; } s;`
     MemberArray,
 }
@@ -73,7 +75,10 @@ pub(crate) enum Storage {
 impl Storage {
     /// Whether what is mapped is behind a pointer.
     pub(crate) fn is_pointer(self) -> bool {
-        matches!(self, Self::Pointer | Self::MemberPointer)
+        matches!(
+            self,
+            Self::Pointer | Self::MemberPointer | Self::MemberChain
+        )
     }
 }
 
@@ -100,6 +105,8 @@ pub(crate) struct Array {
     pub(crate) shape: Shape,
     /// The struct of its elements, if they are some.
     pub(crate) tag: String,
+    /// How far behind its first element a pointer to it points.
+    pub(crate) shift: usize,
 }
 
 impl Array {
@@ -107,6 +114,7 @@ impl Array {
     pub(crate) fn element(&self, index: &str) -> String {
         let name = &self.name;
         match self.shape {
+            Shape::Flat if self.shift > 0 => format!("{name}[(int)({index}) - {}]", self.shift),
             Shape::Flat => format!("{name}[{index}]"),
             Shape::Fields => format!("{name}[{index}].v"),
             Shape::Rows { columns } => {
@@ -147,9 +155,33 @@ impl Array {
     /// The list item that maps the whole of it.
     pub(crate) fn item(&self, with_length: bool) -> String {
         match self.storage.is_pointer() || with_length {
-            true => format!("{}[0 : {}]", self.name, self.outer_length()),
+            true => {
+                let section = self.section(0, self.outer_length(), 1);
+                match self.holder() {
+                    Some(holder) => format!("{holder}[0 : 1], {section}"),
+                    None => section,
+                }
+            }
             false => self.name.clone(),
         }
+    }
+
+    /// A part of its outermost dimension.
+    pub(crate) fn section(&self, start: usize, length: usize, stride: usize) -> String {
+        let start = match self.shift {
+            0 => start.to_string(),
+            shift => format!("{start} - {shift}"),
+        };
+        let stride = match stride {
+            1 => String::new(),
+            _ => format!(" : {stride}"),
+        };
+        format!("{}[{start} : {length}{stride}]", self.name)
+    }
+
+    /// The pointer to the struct that holds it, if it is behind one.
+    fn holder(&self) -> Option<&str> {
+        self.name.split_once("->").map(|(holder, _)| holder)
     }
 }
 

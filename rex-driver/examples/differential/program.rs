@@ -46,7 +46,9 @@ pub(crate) struct Program {
     /// Variables of the object that the function is called for, if it is a member function.
     pub(crate) members: Option<String>,
     /// A function template whose argument is `n`.
-    is_template: bool,
+    pub(crate) is_template: bool,
+    /// The array whose name means an address of the device.
+    pub(crate) device_array: Option<String>,
     n_names: usize,
 }
 
@@ -84,6 +86,7 @@ impl Program {
             functions: Vec::new(),
             members: None,
             is_template: false,
+            device_array: None,
             n_names: 0,
         };
         program.is_template = language == Language::Cxx && program.one_in(4);
@@ -190,6 +193,7 @@ impl Program {
             Storage::File,
             Storage::DeclareTarget,
             Storage::MemberPointer,
+            Storage::MemberChain,
             Storage::MemberArray,
         ];
         for _ in 0..2 + self.random.below(4) {
@@ -230,9 +234,11 @@ impl Program {
         };
         let mut name = self.fresh(&stem);
         let tag = format!("S{}_{name}", self.id);
-        if matches!(storage, Storage::MemberPointer | Storage::MemberArray) {
-            name.push_str(".m");
-        }
+        name.push_str(match storage {
+            Storage::MemberPointer | Storage::MemberArray => ".m",
+            Storage::MemberChain => ".q->m",
+            _ => "",
+        });
         let columns = 2 + self.random.below(9);
         let (shape, length) = match self.random.below(5) {
             _ if storage == Storage::RunTimeLength => (Shape::Flat, 40),
@@ -243,6 +249,12 @@ impl Program {
             ),
             _ => (Shape::Flat, 16 + self.random.below(49)),
         };
+        let is_shifted =
+            storage == Storage::Pointer && shape == Shape::Flat && self.random.below(5) == 0;
+        let shift = match is_shifted {
+            true => 1 + self.random.below(length),
+            false => 0,
+        };
         Array {
             name,
             ty: self.any_type(),
@@ -250,6 +262,7 @@ impl Program {
             storage,
             shape,
             tag,
+            shift,
         }
     }
 
@@ -262,9 +275,16 @@ impl Program {
                 array.tag
             ));
         }
-        let plain = array.name.trim_end_matches(".m");
+        let plain = array
+            .name
+            .split_once('.')
+            .map_or(&*array.name, |(plain, _)| plain);
+        let shift = match array.shift {
+            0 => String::new(),
+            shift => format!(" + {shift}"),
+        };
         let allocation = format!(
-            "{} = ({})malloc({outer_length} * sizeof(*{}));",
+            "{} = ({})malloc({outer_length} * sizeof(*{})){shift};",
             array.name,
             array.pointer_type(),
             array.name
@@ -286,6 +306,20 @@ impl Program {
             Storage::DeclareTarget => self.file_scope.push_str(&format!(
                 "#pragma omp declare target\nstatic {declaration};\n#pragma omp end declare target\n"
             )),
+            Storage::MemberChain => {
+                let member = array.declaration("m", &outer_length);
+                let holder = format!("H{}_{plain}", self.id);
+                self.file_scope.push_str(&format!(
+                    "struct {holder}_in {{ char before; {member}; }};\nstruct {holder} {{ int before; struct {holder}_in *q; int after; }};\n"
+                ));
+                self.code.line(format!("struct {holder}_in {plain}_in;"));
+                self.code.line(format!("struct {holder} {plain};"));
+                self.code.line(format!("{plain}.q = &{plain}_in;"));
+                self.code.line(format!(
+                    "{plain}.before = 1; {plain}.after = 2; {plain}_in.before = 3;"
+                ));
+                self.code.line(allocation);
+            }
             Storage::MemberPointer | Storage::MemberArray => {
                 let member = array.declaration("m", &outer_length);
                 let holder = format!("H{}_{plain}", self.id);
@@ -327,7 +361,10 @@ impl Program {
                 array.element("i")
             ));
             if array.storage.is_pointer() {
-                self.code.line(format!("free({});", array.name));
+                self.code.line(match array.shift {
+                    0 => format!("free({});", array.name),
+                    shift => format!("free({} - {shift});", array.name),
+                });
             }
         }
         for scalar in self.scalars.clone() {

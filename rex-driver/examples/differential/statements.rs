@@ -44,6 +44,9 @@ pub(crate) struct Loop {
     pub(crate) head: String,
     /// An expression from 0 to the number of iterations minus 1, another one each time.
     pub(crate) index: String,
+    pub(crate) ty: &'static str,
+    /// The index is a signed variable that the loop declares.
+    pub(crate) is_plain: bool,
 }
 
 impl Program {
@@ -95,6 +98,7 @@ impl Program {
         for _ in 0..1 + self.random.below(3) {
             match self.random.below(if depth > 0 { 8 } else { 4 }) {
                 0..=2 => self.store(&scope, places),
+                3 if self.language == Language::Cxx && self.one_in(3) => self.lambda(&mut scope),
                 3 | 4 => self.local_value(&mut scope),
                 5 => {
                     let condition = self.value(&scope, 1);
@@ -131,6 +135,23 @@ impl Program {
         self.code.line(format!("{} {name};", ty.name));
         self.code.line(ty.store(&name, &value));
         scope.values.push(name);
+    }
+
+    /// A closure of the block, which what follows may call.
+    pub(crate) fn lambda(&mut self, scope: &mut Scope) {
+        let name = self.fresh("f");
+        let mut inner = Scope {
+            values: scope.values.clone(),
+            arrays: Vec::new(),
+        };
+        inner.values.push("x".into());
+        let value = self.value(&inner, 2);
+        let capture = self.pick(&["&", "="]);
+        self.code.line(format!(
+            "auto {name} = [{capture}](unsigned long long x) {{ return {value}; }};"
+        ));
+        let argument = self.value(scope, 1);
+        scope.values.push(format!("{name}({argument})"));
     }
 
     fn store(&mut self, scope: &Scope, places: &[Place]) {
@@ -171,10 +192,15 @@ impl Program {
             self.store(&outer, places);
             return;
         }
+        let is_transformed = self.one_in(5);
+        if is_transformed {
+            let transformation = self.pick(&["unroll partial(2)", "unroll", "tile sizes(3)"]);
+            self.code.directive(transformation);
+        }
         self.code.open(&canonical.head);
         let mut inner = scope.clone();
         inner.values.push(canonical.index);
-        if self.one_in(4) {
+        if !is_transformed && self.one_in(4) {
             let condition = self.value(&inner, 1);
             let exit = if self.one_in(2) { "break" } else { "continue" };
             self.code.line(format!("if ({condition} % 5 == 2) {exit};"));
@@ -299,14 +325,29 @@ impl Program {
             _ => ("0".into(), format!("{name} < {bound}"), up, name.clone()),
         };
         let is_outside = self.language == Language::C && self.one_in(4);
-        let (declaration, ty) = match is_outside {
+        let (declaration, declared) = match is_outside {
             true => (Some(format!("{ty} {name};")), String::new()),
             false => (None, format!("{ty} ")),
         };
         Loop {
+            is_plain: is_signed && !is_outside && index == name,
             declaration,
-            head: format!("for ({ty}{name} = {start}; {test}; {increment})"),
+            head: format!("for ({declared}{name} = {start}; {test}; {increment})"),
             index,
+            ty,
+        }
+    }
+
+    /// A loop of at most so many iterations that begins at the variable of the loop around it.
+    pub(crate) fn triangular_loop(&mut self, outer: &Loop, trips: usize) -> Loop {
+        let name = self.fresh("i");
+        let Loop { index, ty, .. } = outer;
+        Loop {
+            declaration: None,
+            head: format!("for ({ty} {name} = {index}; {name} < {trips}; {name}++)"),
+            index: name,
+            ty,
+            is_plain: true,
         }
     }
 }

@@ -13,8 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use rex_ir::entry::EntryKind;
 use rex_ir::item::{DeviceStorage, Function, FunctionId, Item, ItemKind};
 use rex_ir::namer;
-use rex_ir::program::{Program, ReductionInitializer};
-use rex_ir::region::SharingAttribute;
+use rex_ir::program::{DeclaredReduction, Program, ReductionInitializer};
+use rex_ir::region::{ReductionOperation, SharingAttribute};
 use rex_ir::symbol::{SymbolId, SymbolKind};
 use rex_syntax::edit::EditConflict;
 use rex_syntax::lex;
@@ -94,6 +94,7 @@ pub(crate) fn emit(program: &Program) -> Result<Vec<u8>, EditConflict> {
         has_words: false,
         has_header: false,
         has_omp: false,
+        n_reductions: 0,
     };
     let name = program.sources.file(program.unit.file).name();
     let base = name.rsplit('/').next().unwrap_or(name);
@@ -103,7 +104,7 @@ pub(crate) fn emit(program: &Program) -> Result<Vec<u8>, EditConflict> {
     ));
     device.items(&program.items)?;
     device.header();
-    device.reductions();
+    device.reductions(None);
     device.kernels()?;
     Ok(device.out.into_bytes())
 }
@@ -117,6 +118,8 @@ struct Device<'p> {
     has_header: bool,
     /// `<omp.h>` is there.
     has_omp: bool,
+    /// How many of the reductions that the program declares are there.
+    n_reductions: usize,
 }
 
 impl Device<'_> {
@@ -213,6 +216,12 @@ impl Device<'_> {
                 true => Vec::new(),
                 false => kernel::templates_in(self.program, item.range),
             };
+            // What a function declares for itself belongs before it, what a class does behind it.
+            let is_function = matches!(item.kind, ItemKind::Function(_));
+            self.reductions(Some(match is_function {
+                true => item.range.end(),
+                false => item.range.start(),
+            }));
             for (kernel, template) in &templates {
                 self.header();
                 let text = kernel::template_declaration(self.program, kernel, template);
@@ -259,6 +268,7 @@ impl Device<'_> {
                 }
                 ItemKind::Other => {}
             }
+            self.reductions(Some(item.range.end()));
             for (kernel, template) in &templates {
                 let text = kernel::template_definition(self.program, kernel, template);
                 self.out.push('\n');
@@ -595,62 +605,63 @@ impl Device<'_> {
         }
     }
 
-    /// User-declared reductions that a region uses.
-    fn reductions(&mut self) {
-        let used = |name: &str| {
-            self.program.constructs.iter().any(|(_, construct)| {
-                construct.sharing.iter().any(|sharing| match &sharing.attribute {
-                    SharingAttribute::Reduction { operation, .. } => {
-                        matches!(operation, rex_ir::region::ReductionOperation::Declared(declared) if declared == name)
-                    }
-                    _ => false,
-                })
+    /// Whether a region uses a reduction that the program declares.
+    fn is_used(&self, declared: &DeclaredReduction) -> bool {
+        let operation = ReductionOperation::Declared(declared.key.clone());
+        self.program.constructs.iter().any(|(_, construct)| {
+            construct.sharing.iter().any(|sharing| {
+                matches!(&sharing.attribute, SharingAttribute::Reduction { operation: used, .. } if *used == operation)
             })
-        };
-        let mut lines = Vec::new();
-        for declared in self
-            .program
-            .declared_reductions
-            .iter()
-            .filter(|declared| used(&declared.name))
+        })
+    }
+
+    /// The reductions that the program declares before a place, and that are not there yet.
+    fn reductions(&mut self, end: Option<TextSize>) {
+        while let Some(declared) = self.program.declared_reductions.get(self.n_reductions)
+            && end.is_none_or(|end| declared.at.start() < end)
         {
-            let operation = body::declared_operation(&declared.name);
-            lines.push(format!("struct {operation} {{"));
-            for ty in &declared.types {
-                let ty = self.program.types.spell(*ty);
-                let initializer = match declared.initializer {
-                    Some(ReductionInitializer::Value(range)) => {
-                        let text = self.program.text(range).trim();
-                        if text.starts_with('{') || text.starts_with('(') {
-                            format!(
-                                "{ty} omp_priv{};",
-                                text.replacen('(', "{", 1).replacen(
-                                    ')',
-                                    "}",
-                                    usize::from(text.starts_with('('))
-                                )
-                            )
-                        } else {
-                            format!("{ty} omp_priv = {text};")
-                        }
-                    }
-                    Some(ReductionInitializer::Call(range)) => {
-                        format!("{ty} omp_priv; {};", self.program.text(range).trim())
-                    }
-                    None => format!("{ty} omp_priv = {ty}();"),
-                };
-                let combiner = self.program.text(declared.combiner).trim();
-                lines.push(format!("  static __device__ void initialize({ty} &value) {{ {initializer} value = omp_priv; }}"));
-                lines.push(format!(
-                    "  static __device__ void combine({ty} &omp_out, const {ty} &rex_in) {{ {ty} omp_in = rex_in; (void)omp_in; {combiner}; }}"
-                ));
+            self.n_reductions += 1;
+            if self.is_used(declared) {
+                self.header();
+                self.reduction(declared);
             }
-            lines.push("  template <typename Value> static __device__ Value identity() { Value value; initialize(value); return value; }".into());
-            lines.push("};".into());
         }
-        for line in lines {
-            self.line(&line);
+    }
+
+    fn reduction(&mut self, declared: &DeclaredReduction) {
+        let operation = body::declared_operation(&declared.key);
+        self.line(&format!("struct {operation} {{"));
+        for ty in &declared.types {
+            let ty = self.program.types.spell(*ty);
+            let initializer = match declared.initializer {
+                Some(ReductionInitializer::Value(range)) => {
+                    let text = self.program.text(range).trim();
+                    if text.starts_with('{') || text.starts_with('(') {
+                        format!(
+                            "{ty} omp_priv{};",
+                            text.replacen('(', "{", 1).replacen(
+                                ')',
+                                "}",
+                                usize::from(text.starts_with('('))
+                            )
+                        )
+                    } else {
+                        format!("{ty} omp_priv = {text};")
+                    }
+                }
+                Some(ReductionInitializer::Call(range)) => {
+                    format!("{ty} omp_priv; {};", self.program.text(range).trim())
+                }
+                None => format!("{ty} omp_priv = {ty}();"),
+            };
+            let combiner = self.program.text(declared.combiner).trim();
+            self.line(&format!("  static __device__ void initialize({ty} &value) {{ {initializer} value = omp_priv; }}"));
+            self.line(&format!(
+                "  static __device__ void combine({ty} &omp_out, const {ty} &rex_in) {{ {ty} omp_in = rex_in; (void)omp_in; {combiner}; }}"
+            ));
         }
+        self.line("  template <typename Value> static __device__ Value identity() { Value value; initialize(value); return value; }");
+        self.line("};");
     }
 
     fn kernels(&mut self) -> Result<(), EditConflict> {

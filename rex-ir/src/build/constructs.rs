@@ -6,7 +6,7 @@ use rex_syntax::diag::{Code, Diagnostic};
 use rex_syntax::kind::Kind;
 use rex_syntax::omp::clause::{Clause, ClauseName, Locator};
 use rex_syntax::omp::directive::{Association, Leaf};
-use smol_str::SmolStr;
+use smol_str::{SmolStr, format_smolstr};
 
 use super::Builder;
 use crate::program::{DeclaredReduction, ReductionInitializer};
@@ -29,7 +29,7 @@ impl<'u> Builder<'u> {
                 Some(Leaf::DeclareReduction) => {
                     if let Some(argument) = directive.argument {
                         let initializer = directive.clause(ClauseName::Initializer);
-                        self.read_declared_reduction(argument, initializer);
+                        self.read_declared_reduction(directive.range, argument, initializer);
                     }
                 }
                 _ => {}
@@ -39,7 +39,12 @@ impl<'u> Builder<'u> {
     }
 
     /// `name : type, type : combiner`
-    fn read_declared_reduction(&mut self, argument: TextRange, initializer: Option<&Clause>) {
+    fn read_declared_reduction(
+        &mut self,
+        at: TextRange,
+        argument: TextRange,
+        initializer: Option<&Clause>,
+    ) {
         let parts = split_top_level(self.text(argument), ':');
         // The combiner may hold colons of its own (`a ? b : c`).
         let [name, types, combiner, rest @ ..] = parts.as_slice() else {
@@ -77,8 +82,20 @@ impl<'u> Builder<'u> {
                 _ => ReductionInitializer::Call(whole),
             })
         });
+        let name = SmolStr::from(self.text(place(*name)).trim());
+        let n_before = self
+            .declared_reductions
+            .iter()
+            .filter(|other| other.name == name)
+            .count();
+        let key = match n_before {
+            0 => name.clone(),
+            _ => format_smolstr!("{name}_{}", n_before + 1),
+        };
         self.declared_reductions.push(DeclaredReduction {
-            name: self.text(place(*name)).trim().into(),
+            name,
+            key,
+            at,
             types: read,
             combiner: place(*combiner),
             initializer,
@@ -323,7 +340,7 @@ impl<'u> Builder<'u> {
             };
             let mut attribute = attribute.clone();
             if let SharingAttribute::Reduction { operation, .. } = &mut attribute
-                && let Some(declared) = self.declared_operator(clause, symbol)
+                && let Some(declared) = self.declared_operation(clause, symbol)
             {
                 *operation = declared;
             }
@@ -347,8 +364,8 @@ impl<'u> Builder<'u> {
         }
     }
 
-    /// The reduction that the program declares for an operator and the variable's type.
-    fn declared_operator(&self, clause: &Clause, symbol: SymbolId) -> Option<ReductionOperation> {
+    /// The reduction that the program declares for an identifier or operator and the variable's type: the last one that is visible.
+    fn declared_operation(&self, clause: &Clause, symbol: SymbolId) -> Option<ReductionOperation> {
         let plain = |ty| {
             let element = self.types.innermost_element(self.types.object_type(ty));
             self.types.spell(self.types.desugar(element))
@@ -363,13 +380,28 @@ impl<'u> Builder<'u> {
             .iter()
             .map(|modifier| self.text(modifier.word))
             .collect();
-        self.declared_reductions
+        let is_visible = |declared: &&DeclaredReduction| {
+            let scope = self.scopes.innermost(declared.at);
+            declared.at.start() < clause.range.start()
+                && self.scopes.scope(scope).range.contains_range(clause.range)
+        };
+        let mut candidates: Vec<&DeclaredReduction> = self
+            .declared_reductions
             .iter()
-            .find(|declared| {
-                words.contains(&declared.name.as_str())
-                    && declared.types.iter().any(|known| plain(*known) == ty)
-            })
-            .map(|declared| ReductionOperation::Declared(declared.name.clone()))
+            .filter(|declared| words.contains(&declared.name.as_str()))
+            .filter(is_visible)
+            .collect();
+        let has_type =
+            |declared: &&DeclaredReduction| declared.types.iter().any(|known| plain(*known) == ty);
+        // Types that only the compiler knows are left to it.
+        if candidates.iter().any(has_type) {
+            candidates.retain(has_type);
+        } else if candidates.iter().any(|it| is_operator(&it.name)) {
+            return None;
+        }
+        candidates
+            .last()
+            .map(|declared| ReductionOperation::Declared(declared.key.clone()))
     }
 
     /// `linear(x : 2)`, `linear(x : val, step(2))`, `linear(val(x) : 2)`
@@ -422,6 +454,11 @@ impl<'u> Builder<'u> {
             }
         })
     }
+}
+
+/// Whether a reduction of this name is an operator that the language has for numbers.
+fn is_operator(name: &str) -> bool {
+    matches!(name, "min" | "max") || !name.starts_with(|c: char| c.is_alphabetic() || c == '_')
 }
 
 /// Ranges of the parts of `text` between separators outside parentheses, brackets and braces. `::` is no `:`.

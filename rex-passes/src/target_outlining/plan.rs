@@ -127,7 +127,9 @@ impl<'p> Planner<'p> {
             (Shape::Serial, Some(_)) if !self.linears(construct).is_empty() => {
                 self.crew_loop(id, Crew::One)
             }
-            (Shape::Serial, _) | (Shape::Loop, None) => {
+            // One thread combines into the variables themselves, as `scan` wants it.
+            (Shape::Serial, Some(_)) => self.text(statement, Context::Alone),
+            (Shape::Serial | Shape::Loop, None) => {
                 let body = self.text(statement, Context::Alone);
                 let reductions = self.region_reductions(construct);
                 reduced(reductions, body)

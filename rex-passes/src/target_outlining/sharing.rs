@@ -241,13 +241,13 @@ impl Planner<'_> {
 
     /// Where the initializer of a declared reduction reads the original variable, which other teams may have combined into by then.
     fn original_in_initializer(&self, operation: &ReductionOperation) -> Option<TextRange> {
-        let ReductionOperation::Declared(name) = operation else {
+        let ReductionOperation::Declared(key) = operation else {
             return None;
         };
         self.program
             .declared_reductions
             .iter()
-            .filter(|declared| declared.name == *name)
+            .filter(|declared| declared.key == *key)
             .filter_map(|declared| match declared.initializer? {
                 ReductionInitializer::Value(range) | ReductionInitializer::Call(range) => {
                     Some(range)

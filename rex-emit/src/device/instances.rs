@@ -199,15 +199,15 @@ pub(super) fn prototype(program: &Program, function: &Function) -> String {
     let head = TextRange::new(function.range.start(), function.declarator_end);
     let declared = program.text(head);
     let whole = TextRange::up_to(TextSize::of(declared));
-    let needs_body = lex::identifiers(declared, whole).any(|at| {
-        matches!(
-            &declared[at],
-            "constexpr" | "consteval" | "auto" | "decltype"
-        )
-    });
-    let text = match needs_body {
-        true => program.text(function.range).to_string(),
-        false => format!("{declared};"),
+    let has_word =
+        |words: &[&str]| lex::identifiers(declared, whole).any(|at| words.contains(&&declared[at]));
+    let text = if has_word(&["constexpr", "consteval", "auto", "decltype"]) {
+        program.text(function.range).to_string()
+    } else if has_word(&["static"]) {
+        // No other file defines it.
+        format!("{declared} {{ REX_NEVER_EXECUTED(); }}")
+    } else {
+        format!("{declared};")
     };
     text.replace("\r\n", "\n")
 }

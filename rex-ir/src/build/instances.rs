@@ -12,9 +12,10 @@ use rustc_hash::FxHashSet;
 use smol_str::SmolStr;
 
 use super::Builder;
+use super::carriers::Carriers;
 use super::types::declared_name;
 use crate::instance::{Instances, Instantiator};
-use crate::item::FunctionId;
+use crate::item::{Function, FunctionId};
 use crate::region::{Region, RegionId};
 use crate::symbol::{SymbolId, SymbolKind};
 
@@ -33,12 +34,13 @@ impl<'u> Builder<'u> {
                 instances.functions.push(self.slice(id, &carriers));
             }
         }
-        instances
-            .functions
-            .sort_by_key(|of| self.functions[of.function].range.start());
         instances.initializers = self.initializers_with(&carriers);
         instances.explicit = self.explicit_instantiations(&carriers);
         self.add_used_names(&mut instances);
+        self.add_called_templates(&carriers, &mut instances);
+        instances
+            .functions
+            .sort_by_key(|of| self.functions[of.function].range.start());
         let mut closures: Vec<TextRange> = instances
             .functions
             .iter()
@@ -52,13 +54,6 @@ impl<'u> Builder<'u> {
         self.instances = instances;
     }
 
-    fn words(&self) -> Words<'_> {
-        Words {
-            source: self.source,
-            macros: &self.unit.macros,
-        }
-    }
-
     fn holds_template_region(&self, id: FunctionId) -> bool {
         let is_template = self.functions[id].is_template();
         self.regions
@@ -66,95 +61,7 @@ impl<'u> Builder<'u> {
             .any(|(_, region)| region.function == id && (is_template || !region.deduced.is_empty()))
     }
 
-    /// Names that lead to an instantiation.
-    fn carriers(&self) -> FxHashSet<SmolStr> {
-        let mut carriers = FxHashSet::default();
-        for (_, region) in self.regions.iter() {
-            if self.functions[region.function].is_template() {
-                self.add_carrier(region.function, &mut carriers);
-            }
-            if !region.deduced.is_empty() {
-                carriers.extend(self.lambda_around(region));
-            }
-        }
-        if carriers.is_empty() {
-            return carriers;
-        }
-        loop {
-            let before = carriers.len();
-            for (id, function) in self.functions.iter() {
-                if function.is_template() && self.mentions(id, &carriers) {
-                    self.add_carrier(id, &mut carriers);
-                }
-            }
-            if carriers.len() == before {
-                return carriers;
-            }
-        }
-    }
-
-    /// The variable that holds the lambda around a region: calls of it instantiate the kernel, if it is a generic one.
-    fn lambda_around(&self, region: &Region) -> Option<SmolStr> {
-        let mut node = self
-            .unit
-            .tree
-            .root()
-            .smallest_at(self.constructs[region.construct].range);
-        let mut in_lambda = false;
-        loop {
-            match node.kind() {
-                Kind::LambdaExpression => in_lambda = true,
-                Kind::InitDeclarator if in_lambda => {
-                    let name = declared_name(node.field(Field::Declarator)?)?;
-                    return Some(name.text().into());
-                }
-                Kind::FunctionDefinition => return None,
-                _ => {}
-            }
-            node = node.parent()?;
-        }
-    }
-
-    fn add_carrier(&self, id: FunctionId, carriers: &mut FxHashSet<SmolStr>) {
-        let function = &self.functions[id];
-        let class = function
-            .class
-            .as_deref()
-            .map(|class| class.split('<').next().unwrap_or(class).trim());
-        let is_named = function
-            .name
-            .bytes()
-            .all(|byte| byte == b'_' || byte.is_ascii_alphanumeric());
-        match class {
-            // Constructors, destructors, operators and virtual functions are reached without their names.
-            Some(class) if !is_named || function.name == class || self.is_virtual(id) => {
-                carriers.insert(class.into());
-            }
-            _ => {}
-        }
-        if is_named {
-            carriers.insert(function.name.clone());
-        }
-    }
-
-    fn is_virtual(&self, id: FunctionId) -> bool {
-        let function = &self.functions[id];
-        let head = TextRange::new(function.specifiers.start(), function.body.start());
-        self.words()
-            .of(head)
-            .any(|(_, word)| matches!(word.as_str(), "virtual" | "override"))
-    }
-
-    /// Whether the text of a function, behind its parameters, has one of the names.
-    fn mentions(&self, id: FunctionId, names: &FxHashSet<SmolStr>) -> bool {
-        let function = &self.functions[id];
-        let behind = TextRange::new(function.declarator_end, function.range.end());
-        self.words()
-            .of(behind)
-            .any(|(_, word)| names.contains(&word))
-    }
-
-    fn initializers_with(&self, carriers: &FxHashSet<SmolStr>) -> Vec<SymbolId> {
+    fn initializers_with(&self, carriers: &Carriers) -> Vec<SymbolId> {
         let leads = |range: TextRange| {
             self.words()
                 .of(range)
@@ -173,7 +80,7 @@ impl<'u> Builder<'u> {
         found
     }
 
-    fn explicit_instantiations(&self, carriers: &FxHashSet<SmolStr>) -> Vec<TextRange> {
+    fn explicit_instantiations(&self, carriers: &Carriers) -> Vec<TextRange> {
         let unit = self.unit;
         let class_names: FxHashSet<&str> = self
             .regions
@@ -194,7 +101,7 @@ impl<'u> Builder<'u> {
     }
 
     /// What remains of a function.
-    fn slice(&self, id: FunctionId, carriers: &FxHashSet<SmolStr>) -> Instantiator {
+    fn slice(&self, id: FunctionId, carriers: &Carriers) -> Instantiator {
         let function = &self.functions[id];
         let is_template = function.is_template();
         let mut regions: Vec<RegionId> = Vec::new();
@@ -215,6 +122,7 @@ impl<'u> Builder<'u> {
         let mut slicer = Slicer {
             words: self.words(),
             carriers,
+            objects: self.carrying_objects(id, carriers),
             regions: &region_ranges,
             keeps_regions: is_template || !deduced.is_empty(),
             needed: deduced,
@@ -242,6 +150,7 @@ impl<'u> Builder<'u> {
             }
         }
         let mut removed = slicer.removed;
+        removed.extend(handlers_of(body));
         let returns = slicer.returns;
         let closures = slicer.closures;
         // Other directives mean nothing there.
@@ -270,6 +179,34 @@ impl<'u> Builder<'u> {
             } else {
                 returns
             },
+        }
+    }
+
+    /// Templates that the kept code calls with objects whose use may lead to a kernel.
+    fn add_called_templates(&self, carriers: &Carriers, instances: &mut Instances) {
+        if !carriers.by_use() {
+            return;
+        }
+        loop {
+            let is_called = |(id, function): &(FunctionId, &Function)| {
+                function.is_template()
+                    && !function.in_class
+                    && instances.names.contains(&function.name)
+                    && instances.of_function(*id).is_none()
+            };
+            let called: Vec<FunctionId> = self
+                .functions
+                .iter()
+                .filter(is_called)
+                .map(|(id, _)| id)
+                .collect();
+            if called.is_empty() {
+                return;
+            }
+            for id in called {
+                instances.functions.push(self.slice(id, carriers));
+            }
+            self.add_used_names(instances);
         }
     }
 
@@ -311,7 +248,9 @@ impl<'u> Builder<'u> {
 /// Removes the statements of a body that do not matter.
 struct Slicer<'a> {
     words: Words<'a>,
-    carriers: &'a FxHashSet<SmolStr>,
+    carriers: &'a Carriers,
+    /// Local variables whose use may lead to a kernel.
+    objects: FxHashSet<SmolStr>,
     /// Target regions of the function.
     regions: &'a [TextRange],
     /// Regions stay, as the places where kernels are named.
@@ -357,20 +296,24 @@ impl Slicer<'_> {
         self.regions.iter().find(shares).copied()
     }
 
+    fn carries(&self, word: &SmolStr) -> bool {
+        self.carriers.contains(word) || self.objects.contains(word)
+    }
+
     /// Whether a lambda is host code: it has a region, or leads to one.
     fn leads_on(&self, lambda: Node<'_>) -> bool {
         self.region_at(lambda.range()).is_some()
             || self
                 .words
                 .of(lambda.range())
-                .any(|(_, word)| self.carriers.contains(&word))
+                .any(|(_, word)| self.carries(&word))
     }
 
     fn matters(&self, statement: Node<'_>) -> bool {
         let has_carrier = || {
             self.words.of(statement.range()).any(|(at, word)| {
                 let in_region = self.regions.iter().any(|region| region.contains_range(at));
-                !in_region && self.carriers.contains(&word)
+                !in_region && self.carries(&word)
             })
         };
         match statement.kind() {
@@ -455,15 +398,33 @@ impl Slicer<'_> {
     }
 }
 
+/// `try` and its handlers, round the block of a function.
+fn handlers_of(body: Node<'_>) -> Vec<TextRange> {
+    let Some(parent) = body
+        .parent()
+        .filter(|parent| parent.kind() == Kind::TryStatement)
+    else {
+        return Vec::new();
+    };
+    parent
+        .tokens_and_children()
+        .filter(|child| child.token() == "try" || child.kind() == Kind::CatchClause)
+        .map(|child| child.range())
+        .collect()
+}
+
 /// Identifiers of a piece of text, members of objects included, and what macros among them expand to.
 #[derive(Clone, Copy)]
-struct Words<'a> {
-    source: &'a str,
-    macros: &'a MacroTable,
+pub(super) struct Words<'a> {
+    pub(super) source: &'a str,
+    pub(super) macros: &'a MacroTable,
 }
 
 impl<'a> Words<'a> {
-    fn of(self, range: TextRange) -> impl Iterator<Item = (TextRange, SmolStr)> + use<'a> {
+    pub(super) fn of(
+        self,
+        range: TextRange,
+    ) -> impl Iterator<Item = (TextRange, SmolStr)> + use<'a> {
         lex::significant_tokens(self.source, range)
             .filter(|token| token.kind == lex::TokenKind::Identifier)
             .flat_map(move |token| {
@@ -477,7 +438,7 @@ impl<'a> Words<'a> {
 }
 
 /// Names that a declaration statement declares.
-fn declared_names<'t>(declaration: Node<'t>) -> impl Iterator<Item = &'t str> {
+pub(super) fn declared_names<'t>(declaration: Node<'t>) -> impl Iterator<Item = &'t str> {
     declaration
         .fields(Field::Declarator)
         .into_iter()

@@ -6,6 +6,7 @@
 mod allocators;
 mod auto;
 mod captures;
+mod carriers;
 mod clauses;
 mod closures;
 mod constructs;

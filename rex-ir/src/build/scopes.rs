@@ -196,9 +196,7 @@ impl<'u> Builder<'u> {
             TypeKind::Function { returns, .. } => returns,
             _ => declared.ty,
         };
-        let body = node
-            .field(Field::Body)
-            .filter(|body| body.kind() == Kind::CompoundStatement);
+        let body = node.field(Field::Body).and_then(function_body);
         if qualifier.is_none() {
             self.declare(
                 scope,
@@ -868,6 +866,17 @@ pub(super) fn without_arguments(name: &str) -> String {
         }
     }
     plain
+}
+
+/// The block of a function, that of its `try` if it is one.
+fn function_body(body: Node<'_>) -> Option<Node<'_>> {
+    match body.kind() {
+        Kind::CompoundStatement => Some(body),
+        Kind::TryStatement => body
+            .field(Field::Body)
+            .filter(|block| block.kind() == Kind::CompoundStatement),
+        _ => None,
+    }
 }
 
 /// Whether parameters are those of a function that is only declared: nothing else sees their names.

@@ -391,6 +391,7 @@ struct rex_place {
   void *at;
 };
 REX_DEVICE void *operator new(size_t, rex_place place) noexcept { return place.at; }
+REX_DEVICE void operator delete(void *, rex_place) noexcept {}
 
 /// Constructs an object, or each element of an array.
 template <typename Object> REX_DEVICE void rex_construct(Object &object) {

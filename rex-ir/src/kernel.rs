@@ -363,10 +363,10 @@ pub enum Plan {
     },
     /// `return`, by all threads, of the leader's value.
     TeamReturn(BodyText),
-    /// `auto name = value;`
+    /// `auto declarator = value;`
     Result {
-        /// The name.
-        name: SmolStr,
+        /// The name, or `&name`.
+        declarator: SmolStr,
         /// Evaluated by all threads.
         value: BodyText,
     },

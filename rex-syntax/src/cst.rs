@@ -275,6 +275,11 @@ impl<'t> Node<'t> {
         }
     }
 
+    /// The node itself and the named nodes below it, parents first, in source order.
+    pub fn subtree(self) -> impl Iterator<Item = Node<'t>> {
+        std::iter::once(self).chain(self.descendants())
+    }
+
     /// The smallest named node at or below this one that covers a range.
     pub fn smallest_at(self, range: TextRange) -> Node<'t> {
         let mut node = self;

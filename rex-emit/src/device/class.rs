@@ -4,13 +4,14 @@
 //! of its own, so that private members, member types and calls of other members keep their meaning.
 
 use rex_ir::item::FunctionId;
-use rex_ir::program::Program;
+use rex_ir::program::{DeviceFunction, Program};
 use rex_syntax::edit::{EditConflict, EditSet};
+use rex_syntax::kind::Kind;
+use rex_syntax::layout::indent_at;
 use rex_syntax::source::Language;
-use rex_syntax::{TextRange, TextSize};
+use rex_syntax::{TextRange, TextSize, lex};
 
-use super::body::BodyPrinter;
-use super::{instances, kernel, references};
+use super::{function, instances, kernel, references};
 
 /// Marks a function that host and device can call.
 pub(super) const BOTH_SIDES: &str = "__host__ __device__ ";
@@ -27,11 +28,8 @@ pub(super) fn print(program: &Program, range: TextRange) -> Result<String, EditC
         let start = function.specifiers.start() - range.start();
         let instantiator = program.instances.of_function(id);
         let is_of_host = program.holds_target_constructs(id) || lacks_something(program, id);
-        let device = program
-            .device_code
-            .functions
-            .iter()
-            .find(|device| device.function == id && !device.body.replacements.is_empty());
+        let device = function::of(program, id);
+        let has_replacements = |device: &&DeviceFunction| !device.body.replacements.is_empty();
         if let Some(instantiator) = instantiator {
             replaced = function.range;
             let text = instances::text(program, instantiator, replaced)?;
@@ -39,12 +37,9 @@ pub(super) fn print(program: &Program, range: TextRange) -> Result<String, EditC
         } else if is_of_host {
             replaced = TextRange::new(function.declarator_end, function.range.end());
             edits.replace(replaced - range.start(), ";");
-        } else if let Some(device) = device {
+        } else if let Some(device) = device.filter(has_replacements) {
             replaced = function.range;
-            let printer = BodyPrinter::new(program, &[]);
-            let mut text = printer.text(&device.body, "");
-            let offset = usize::from(function.specifiers.start() - function.range.start());
-            text.insert_str(offset.min(text.len()), BOTH_SIDES);
+            let text = function::print(program, device, BOTH_SIDES);
             edits.replace(replaced - range.start(), text);
         } else {
             edits.insert(start, 0, BOTH_SIDES);
@@ -56,10 +51,17 @@ pub(super) fn print(program: &Program, range: TextRange) -> Result<String, EditC
                 }
             }
         }
+        let team = device.and_then(|device| function::print_team_member(program, device));
+        if let Some(text) = team {
+            edits.insert(function.range.end() - range.start(), 0, text);
+        }
     }
     for method in &program.method_declarations {
         if range.contains_range(*method) && !replaced.contains_range(*method) {
             edits.insert(method.start() - range.start(), 0, BOTH_SIDES);
+            if let Some((at, text)) = declared_team_form(program, *method) {
+                edits.insert(at.end() - range.start(), 0, text);
+            }
         }
     }
     if program.language() == Language::C {
@@ -81,6 +83,31 @@ pub(super) fn print(program: &Program, range: TextRange) -> Result<String, EditC
     }
     let text = edits.apply(program.text(range).as_bytes())?;
     Ok(String::from_utf8_lossy(&text).replace("\r\n", "\n"))
+}
+
+/// The place of a method's declaration, template head included, and the declaration of its form for a team.
+fn declared_team_form(program: &Program, method: TextRange) -> Option<(TextRange, String)> {
+    let (_, function) = program.functions.iter().find(|(_, function)| {
+        let record = function.membership.as_ref().and_then(|it| it.record);
+        let body = record.and_then(|record| program.types.records[record].body);
+        body.is_some_and(|body| body.contains_range(method))
+            && lex::identifiers(program.source(), method)
+                .any(|at| *program.text(at) == *function.name)
+    })?;
+    let node = program.unit.tree.root().smallest_at(method);
+    let whole = node
+        .ancestors()
+        .find(|around| around.kind() == Kind::TemplateDeclaration)
+        .map(|template| template.range())
+        .filter(|template| {
+            let body = lex::tokens(program.source(), *template);
+            body.into_iter()
+                .all(|token| token.text(program.source()) != "{")
+        })
+        .unwrap_or(method);
+    let text = function::declare_team_form(program, &function.name, whole)?;
+    let indent = indent_at(program.source(), whole.start());
+    Some((whole, format!("\n{indent}{text}")))
 }
 
 /// Whether nothing on the device is known to call a function that names functions or variables of the file that the device has not.

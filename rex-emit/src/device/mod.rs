@@ -4,6 +4,7 @@
 
 mod body;
 mod class;
+mod function;
 mod instances;
 mod kernel;
 mod references;
@@ -22,7 +23,7 @@ use rex_syntax::source::Language;
 use rex_syntax::{TextRange, TextSize};
 use smol_str::SmolStr;
 
-use body::BodyPrinter;
+use function::{template_heads, without_extern};
 
 /// Whether CUDA's headers declare a type or function of this name.
 fn is_cuda_name(name: &str) -> bool {
@@ -367,59 +368,20 @@ impl Device<'_> {
     }
 
     fn function(&mut self, id: FunctionId) -> Result<(), EditConflict> {
-        let function: &Function = &self.program.functions[id];
-        let Some(device) = self
-            .program
-            .device_code
-            .functions
-            .iter()
-            .find(|device| device.function == id)
-        else {
+        let Some(device) = function::of(self.program, id) else {
             return Ok(());
         };
-        let words = references::unqualified(self.program, &function.globals, function.body);
-        let printer = BodyPrinter::new(self.program, &words);
-        let mut text = printer.text(&device.body, "");
-        let (at, references) = references::at_body(self.program, function).unwrap_or_default();
-        let inside = usize::from(at.max(function.range.start()) - function.range.start());
-        text.insert_str(inside.min(text.len()), &references);
-        let offset = usize::from(function.specifiers.start() - function.range.start());
+        let function: &Function = &self.program.functions[id];
         let marker = self.marker(&function.name, function.class.is_some());
-        // Replacements stand inside the body, behind this place.
-        text.insert_str(offset.min(text.len()), marker);
-        self.out.push('\n');
-        self.line(&text.replace("\r\n", "\n"));
-        if let Some(team) = &device.team {
-            let head = TextRange::new(function.range.start(), function.body.start());
-            let head = self.team_head(&function.name, head);
-            let mut lines = printer.plan(team, "");
-            if let Some(first) = lines.first_mut() {
-                *first = format!("{marker}{head}{first}{references}");
-            }
+        let printed = [
+            Some(function::print(self.program, device, marker)),
+            function::print_team_form(self.program, device),
+        ];
+        for text in printed.into_iter().flatten() {
             self.out.push('\n');
-            self.line("/* The same, called by all threads of a team in its sequential code. */");
-            self.line(&lines.join("\n"));
+            self.line(&text);
         }
         Ok(())
-    }
-
-    /// The head of a function with the name of its form for a team.
-    fn team_head(&self, name: &str, head: TextRange) -> String {
-        let program = self.program;
-        let at = lex::tokens(program.source(), head)
-            .filter(|token| token.kind == lex::TokenKind::Identifier)
-            .map(|token| token.range)
-            .find(|at| program.text(*at) == name);
-        let text = match at {
-            Some(at) => format!(
-                "{}{}{}",
-                program.text(TextRange::new(head.start(), at.start())),
-                namer::team_form(name),
-                program.text(TextRange::new(at.end(), head.end()))
-            ),
-            None => program.text(head).to_string(),
-        };
-        text.replace("\r\n", "\n")
     }
 
     /// Which side calls a function: member functions and what the kept host code names can be called on both.
@@ -453,16 +415,8 @@ impl Device<'_> {
                 "{head}{storage}{}{rest}",
                 self.marker(name, false)
             ));
-            let has_team_form = self.program.device_code.functions.iter().any(|device| {
-                device.team.is_some() && self.program.functions[device.function].name == name
-            });
-            if has_team_form {
-                let text = self.team_head(name, range);
-                self.line(&format!(
-                    "{}{}",
-                    self.marker(name, false),
-                    without_extern(&text)
-                ));
+            if let Some(text) = function::declare_team_form(self.program, name, range) {
+                self.line(&text);
             }
         } else if self.program.instances.names.contains(name) {
             self.header();
@@ -805,24 +759,6 @@ fn is_linkage(head: &str) -> bool {
     without_extern(head).len() < head.len()
 }
 
-/// A declaration without `extern` or `extern "C"` before it.
-fn without_extern(text: &str) -> &str {
-    let Some(rest) = text.strip_prefix("extern") else {
-        return text;
-    };
-    if !rest.starts_with(|c: char| c.is_whitespace() || c == '"') {
-        return text;
-    }
-    let rest = rest.trim_start();
-    let language = rest
-        .strip_prefix('"')
-        .and_then(|language| language.split_once('"'));
-    match language {
-        Some((_, rest)) => without_extern(rest.trim_start()),
-        None => rest,
-    }
-}
-
 /// Removes a leading specifier.
 fn without_word(text: &str, word: &str) -> String {
     let range = TextRange::up_to(rex_syntax::TextSize::of(text));
@@ -843,26 +779,4 @@ fn without_word(text: &str, word: &str) -> String {
                 .to_string()
         }
     }
-}
-
-/// How many bytes `template <..>` and the blanks behind it take at the start of a declaration.
-fn template_heads(text: &str) -> usize {
-    let mut end = 0;
-    while let Some(list) = text[end..].strip_prefix("template")
-        && list.trim_start().starts_with('<')
-    {
-        let mut depth = 0usize;
-        let close = list.char_indices().find(|(_, c)| {
-            match c {
-                '<' | '(' => depth += 1,
-                '>' | ')' => depth = depth.saturating_sub(1),
-                _ => {}
-            }
-            *c == '>' && depth == 0
-        });
-        let Some((close, _)) = close else { break };
-        let behind = &list[close + 1..];
-        end = text.len() - behind.trim_start().len();
-    }
-    end
 }

@@ -139,8 +139,8 @@ impl Builder<'_> {
                         !words.any(|word| matches!(word.text(), "const" | "constexpr"))
                     })?;
                 let declarator = declaration.field(Field::Declarator)?;
-                let is_function = std::iter::once(declarator)
-                    .chain(declarator.descendants())
+                let is_function = declarator
+                    .subtree()
                     .any(|inner| inner.kind() == Kind::FunctionDeclarator);
                 let name = declared_name(declarator).filter(|_| !is_function)?;
                 (name.kind() == Kind::QualifiedIdentifier).then(|| name.range())

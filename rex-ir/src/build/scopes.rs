@@ -109,11 +109,10 @@ impl<'u> Builder<'u> {
                 return;
             }
             Kind::FieldDeclaration
-                if node.fields(Field::Declarator).iter().any(|declarator| {
-                    declarator
-                        .descendants()
-                        .any(|inner| inner.kind() == Kind::FunctionDeclarator)
-                }) =>
+                if node
+                    .fields(Field::Declarator)
+                    .into_iter()
+                    .any(declares_function) =>
             {
                 self.method_declarations.push(node.range());
             }
@@ -819,9 +818,16 @@ fn declared_name_of_pack(declarator: Node<'_>) -> Option<Node<'_>> {
 
 /// The part of a declarator that has the parameter list.
 pub(super) fn function_declarator(declarator: Node<'_>) -> Option<Node<'_>> {
-    std::iter::once(declarator)
-        .chain(declarator.descendants())
+    declarator
+        .subtree()
         .find(|inner| inner.kind() == Kind::FunctionDeclarator)
+}
+
+/// Whether a declarator declares a function rather than a pointer to one.
+fn declares_function(declarator: Node<'_>) -> bool {
+    function_declarator(declarator)
+        .and_then(|function| function.field(Field::Declarator))
+        .is_some_and(|name| name.kind() != Kind::ParenthesizedDeclarator)
 }
 
 /// The declaration statement a specifier is part of; the specifier alone where the statement declares variables too.

@@ -1,16 +1,18 @@
 //! Functions that begin parallel regions.
 //!
-//! Called in sequential code of a team, such a function is called by all its threads, in a form of its own. Members, templates, functions that call themselves and names that several namespaces have, have no such form: one thread
-//! executes them with all parallel regions inside.
+//! Called in sequential code of a team, such a function is called by all its threads, in a form of its own. Functions that call themselves, virtual ones, those of local classes, those with static variables, and names that several
+//! namespaces have or that members share with other functions, have no such form: one thread executes them with all parallel regions inside.
 
 use std::collections::BTreeSet;
 
 use rex_ir::item::{Function, FunctionId};
 use rex_ir::namer;
 use rex_ir::program::Program;
-use rex_ir::region::Callee;
-use rex_syntax::TextRange;
+use rex_ir::region::{Call, Callee};
+use rex_ir::ty::TypeKind;
+use rex_syntax::kind::{Field, Kind};
 use rex_syntax::omp::directive::Leaf;
+use rex_syntax::{TextRange, lex};
 use smol_str::SmolStr;
 
 /// The functions of a program's device code that begin parallel regions.
@@ -22,12 +24,14 @@ pub struct Forks {
 impl Forks {
     /// Reads the device code of a program.
     pub fn of(program: &Program) -> Forks {
-        let functions: Vec<&Function> = program
-            .device_code
-            .functions
-            .iter()
-            .map(|device| &program.functions[device.function])
-            .collect();
+        let ids = || {
+            program
+                .device_code
+                .functions
+                .iter()
+                .map(|device| device.function)
+        };
+        let functions: Vec<&Function> = ids().map(|id| &program.functions[id]).collect();
         let mut names: BTreeSet<SmolStr> = functions
             .iter()
             .filter(|function| {
@@ -54,16 +58,19 @@ impl Forks {
             names.extend(more);
         }
         names.retain(|name| {
-            functions
-                .iter()
-                .filter(|function| function.name == *name)
-                .all(|function| has_team_form(program, function))
+            ids()
+                .filter(|id| program.functions[*id].name == *name)
+                .all(|id| has_team_form(program, id))
         });
-        // One name in several namespaces.
+        // One name in several namespaces, or of members and others.
         names.retain(|name| {
             let mut same = functions.iter().filter(|function| function.name == *name);
-            let first = same.next().map(|function| &function.namespaces);
-            same.all(|function| Some(&function.namespaces) == first)
+            let home = |function: &&Function| match function.class {
+                Some(_) => None,
+                None => Some(function.namespaces.clone()),
+            };
+            let first = same.next().map(home);
+            same.all(|function| Some(home(function)) == first)
         });
         Forks { names }
     }
@@ -73,14 +80,26 @@ impl Forks {
         self.names.contains(name)
     }
 
-    /// The name of a function's form for a team, with the namespaces that it stands in.
-    pub fn form(&self, program: &Program, name: &str) -> Option<SmolStr> {
-        let function = program
+    /// The functions of this name.
+    pub fn named<'p>(
+        &self,
+        program: &'p Program,
+        name: &str,
+    ) -> impl Iterator<Item = &'p Function> {
+        program
             .device_code
             .functions
             .iter()
             .map(|device| &program.functions[device.function])
-            .find(|function| function.name == name)?;
+            .filter(move |function| function.name == name)
+    }
+
+    /// The name of a function's form for a team, with the namespaces that it stands in unless it is a member.
+    pub fn form(&self, program: &Program, name: &str) -> Option<SmolStr> {
+        let function = self.named(program, name).next()?;
+        if function.class.is_some() {
+            return Some(namer::team_form(name));
+        }
         let namespaces: Vec<String> = function
             .namespaces
             .iter()
@@ -88,6 +107,17 @@ impl Forks {
             .collect();
         let form = namer::team_form(name);
         Some(SmolStr::from(format!("{}{form}", namespaces.concat())))
+    }
+
+    /// Whether a call of one of the names calls a function of the unit.
+    fn can_be_meant(&self, program: &Program, call: &Call) -> bool {
+        let is_member = |function: &Function| function.class.is_some();
+        let of_members = self.named(program, &call.name).any(is_member);
+        match call.callee {
+            // Of a free function, or of another member of the same object.
+            Callee::Function => true,
+            Callee::Member => of_members && has_known_class(program, call.at),
+        }
     }
 
     /// The places in a range, outside its parallel regions, where such a function is called.
@@ -102,10 +132,10 @@ impl Forks {
             .flat_map(|(_, function)| &function.calls)
             .chain(program.regions.iter().flat_map(|(_, region)| &region.calls))
             .filter(|call| {
-                call.callee == Callee::Function
-                    && self.names.contains(&call.name)
+                self.names.contains(&call.name)
                     && range.contains_range(call.at)
                     && program.text(call.at) == call.name
+                    && self.can_be_meant(program, call)
             })
             .map(|call| call.at)
             .filter(|at| {
@@ -139,12 +169,75 @@ fn is_executed_by_threads(leaf: Option<Leaf>) -> bool {
     )
 }
 
-fn has_team_form(program: &Program, function: &Function) -> bool {
-    function.class.is_none()
-        && !function.is_template()
+fn has_team_form(program: &Program, id: FunctionId) -> bool {
+    let function = &program.functions[id];
+    let is_callable = match &function.class {
+        Some(class) => is_plain_member(program, id, class),
+        None => true,
+    };
+    is_callable
         && !function.name.starts_with("operator")
         && function.statics.is_empty()
         && !calls_itself(program, &function.name)
+}
+
+/// Whether a member is no constructor, destructor or virtual function, and its class a class of the file's own that device code can add members to.
+fn is_plain_member(program: &Program, id: FunctionId, class: &str) -> bool {
+    let function = &program.functions[id];
+    let body = function
+        .membership
+        .as_ref()
+        .and_then(|membership| program.types.records[membership.record?].body);
+    let Some(body) = body else { return false };
+    let head = TextRange::new(function.range.start(), function.body.start());
+    let is_virtual = |range: TextRange| {
+        lex::identifiers(program.source(), range)
+            .any(|at| matches!(program.text(at), "virtual" | "override" | "final"))
+    };
+    let declares = |range: TextRange| {
+        lex::identifiers(program.source(), range).any(|at| program.text(at) == function.name)
+    };
+    let is_virtual_in_class = || {
+        program
+            .method_declarations
+            .iter()
+            .any(|at| body.contains_range(*at) && declares(*at) && is_virtual(*at))
+    };
+    function.name != *class
+        && !function.name.starts_with('~')
+        && program.function_at(body).is_none()
+        && program.instances.of_function(id).is_none()
+        && !program.holds_target_constructs(id)
+        && !is_virtual(head)
+        && !is_virtual_in_class()
+}
+
+/// Whether the object of a member call is of a class of the file, as far as can be seen.
+fn has_known_class(program: &Program, name: TextRange) -> bool {
+    let root = program.unit.tree.root();
+    let object = root
+        .smallest_at(name)
+        .ancestors()
+        .find(|node| node.kind() == Kind::FieldExpression)
+        .and_then(|member| member.field(Field::Argument));
+    let Some(object) = object.filter(|object| object.kind() == Kind::Identifier) else {
+        return true;
+    };
+    let symbol = program
+        .scopes
+        .resolve(&program.symbols, object.text(), object.range());
+    let Some(symbol) = symbol else { return true };
+    let types = &program.types;
+    let mut ty = types.object_type(program.symbols[symbol].ty);
+    while let TypeKind::Pointer(to) | TypeKind::Array { element: to, .. } =
+        types.get(types.desugar(ty)).kind
+    {
+        ty = types.object_type(to);
+    }
+    match types.record(ty) {
+        Some(record) => types.records[record].body.is_some(),
+        None => !types.spell(ty).contains("std::"),
+    }
 }
 
 /// Whether a function reaches itself by calls.

@@ -173,7 +173,7 @@ impl Planner<'_> {
             .tree
             .root()
             .smallest_at(range)
-            .descendants()
+            .subtree()
             .filter(|node| node.kind() == Kind::SizeofExpression)
         {
             let at = node.range();

@@ -3,6 +3,7 @@
 //! Every thread of the block goes through the region. Statements without parallel regions inside are executed by the leader, followed by a barrier; control flow around parallel regions is decided by
 //! all threads where they all can compute it, otherwise by the leader for all. Objects declared in sequential code and used inside a parallel region live in shared memory.
 
+mod arguments;
 mod calls;
 mod escape;
 mod objects;

@@ -33,8 +33,8 @@ fn written_out(unit: &Unit, idx: usize, known: &[Variant<'_>]) -> Option<(TextRa
     let source = unit.tree.text();
     let directive = &unit.directives[idx];
     let statement = unit.statement_of(idx)?;
-    let call = std::iter::once(statement)
-        .chain(statement.descendants())
+    let call = statement
+        .subtree()
         .find(|node| node.kind() == Kind::CallExpression)?;
     let function = call.field(Field::Function)?;
     let base = function.text();

@@ -220,8 +220,8 @@ pub(super) fn parameters(declaration: Node<'_>) -> Vec<String> {
         while let Some(inner) = current.field(Field::Declarator) {
             current = inner;
         }
-        let names: Vec<Node<'_>> = std::iter::once(current)
-            .chain(current.descendants())
+        let names: Vec<Node<'_>> = current
+            .subtree()
             .filter(|node| node.kind() == Kind::Identifier)
             .collect();
         names.first().map(|name| name.text().to_string())

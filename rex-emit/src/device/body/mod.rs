@@ -201,8 +201,8 @@ impl<'p> BodyPrinter<'p> {
                 "return rex_leader([&] {{ return {}; }});",
                 self.text(value, indent)
             )],
-            Plan::Result { name, value } => {
-                vec![format!("auto {name} = {};", self.text(value, indent))]
+            Plan::Result { declarator, value } => {
+                vec![format!("auto {declarator} = {};", self.text(value, indent))]
             }
             Plan::Words(words) => vec![words.to_string()],
             Plan::Value(value) => {

@@ -53,13 +53,21 @@ pub(super) fn together(mut plans: Vec<Plan>) -> Plan {
 }
 
 /// A call that all threads can make.
-struct TeamCall {
+struct TeamCall<'p> {
     /// `f(x)`
-    whole: TextRange,
-    /// `f` or `n::f`
+    node: Node<'p>,
+    /// `f` or `n::f`; of a member, its name.
     callee: TextRange,
     /// What stands there instead.
     form: SmolStr,
+    /// The name called.
+    name: &'p str,
+}
+
+impl TeamCall<'_> {
+    fn whole(&self) -> TextRange {
+        self.node.range()
+    }
 }
 
 impl<'p> Team<'_, 'p> {
@@ -68,9 +76,9 @@ impl<'p> Team<'_, 'p> {
         let calls = self.team_calls(node.range());
         let expression = node.children().find(|child| child.kind() != Kind::Comment);
         if let ([call], Some(expression)) = (calls.as_slice(), expression)
-            && call.whole == expression.range()
+            && call.whole() == expression.range()
         {
-            return Plan::Text(self.call_by_all(node.range(), call));
+            return self.call_by_all(node.range(), call, Plan::Text);
         }
         let (text, mut before) = self.with_results(node.range());
         before.push(Plan::Leader(Box::new(Plan::Text(text))));
@@ -84,9 +92,9 @@ impl<'p> Team<'_, 'p> {
         };
         let calls = self.team_calls(value.range());
         if let [call] = calls.as_slice()
-            && call.whole == value.range()
+            && call.whole() == value.range()
         {
-            return Plan::Text(self.call_by_all(node.range(), call));
+            return self.call_by_all(node.range(), call, Plan::Text);
         }
         if self.is_uniform(value.range()) {
             return Plan::Text(BodyText::verbatim(node.range()));
@@ -102,52 +110,82 @@ impl<'p> Team<'_, 'p> {
         let mut before = Vec::new();
         for call in self.team_calls(range) {
             let name = self.planner.result_name();
+            let (value, arguments) = self.with_arguments(call.whole(), &call);
+            before.extend(arguments);
             before.push(Plan::Result {
-                name: name.clone(),
-                value: self.call_by_all(call.whole, &call),
+                declarator: name.clone(),
+                value,
             });
-            text.replacements.push((call.whole, Plan::Words(name)));
+            text.replacements.push((call.whole(), Plan::Words(name)));
         }
         text.replacements.sort_by_key(|(at, _)| at.start());
         (text, before)
     }
 
-    fn call_by_all(&self, range: TextRange, call: &TeamCall) -> BodyText {
-        BodyText {
+    /// A text with a call in it that all threads make, and what must be computed before.
+    fn with_arguments(&mut self, range: TextRange, call: &TeamCall<'p>) -> (BodyText, Vec<Plan>) {
+        let (mut replacements, before) = self.arguments_of_all(call.node, call.name);
+        replacements.push((call.callee, Plan::Words(call.form.clone())));
+        replacements.sort_by_key(|(at, _)| at.start());
+        let text = BodyText {
             range,
-            replacements: vec![(call.callee, Plan::Words(call.form.clone()))],
-        }
+            replacements,
+        };
+        (text, before)
+    }
+
+    fn call_by_all(
+        &mut self,
+        range: TextRange,
+        call: &TeamCall<'p>,
+        plan: fn(BodyText) -> Plan,
+    ) -> Plan {
+        let (text, mut plans) = self.with_arguments(range, call);
+        plans.push(plan(text));
+        together(plans)
     }
 
     /// The calls in a range that are made exactly once and whose arguments have no side effects; the leader makes all others alone.
-    fn team_calls(&self, range: TextRange) -> Vec<TeamCall> {
+    fn team_calls(&self, range: TextRange) -> Vec<TeamCall<'p>> {
         let program = self.program();
         let root = program.unit.tree.root();
-        let calls: Vec<TeamCall> = self
+        let calls: Vec<TeamCall<'p>> = self
             .planner
             .forks
             .calls_in(program, range)
             .filter_map(|name| {
                 let call = covering(root.smallest_at(name), name)
                     .ancestors()
-                    .find(|node| node.range() != name && node.kind() != Kind::QualifiedIdentifier)
+                    .find(|node| node.range() != name && !is_part_of_callee(node.kind()))
                     .filter(|call| call.kind() == Kind::CallExpression)?;
-                let callee = call.field(Field::Function)?.range();
+                let callee = call.field(Field::Function)?;
                 let arguments = call.field(Field::Arguments)?;
-                let is_plain =
-                    is_unconditional(call, range) && !self.has_effects(arguments.range());
-                let form = self.planner.forks.form(program, program.text(name))?;
-                (is_plain && callee.contains_range(name)).then(|| TeamCall {
-                    whole: call.range(),
-                    callee,
+                let is_plain = is_unconditional(call, range)
+                    && !self.has_effects(arguments.range())
+                    && !self.has_effects(callee.range());
+                let word = program.text(name);
+                let is_member = self
+                    .planner
+                    .forks
+                    .named(program, word)
+                    .any(|function| function.class.is_some());
+                let form = self.planner.forks.form(program, word)?;
+                let start = match is_member {
+                    true => name.start(),
+                    false => callee.range().start(),
+                };
+                (is_plain && callee.range().contains_range(name)).then(|| TeamCall {
+                    node: call,
+                    callee: TextRange::new(start, name.end()),
                     form,
+                    name: word,
                 })
             })
             .collect();
-        let is_nested = |inner: &TeamCall| {
-            calls
-                .iter()
-                .any(|outer| outer.whole != inner.whole && outer.whole.contains_range(inner.whole))
+        let is_nested = |inner: &TeamCall<'_>| {
+            calls.iter().any(|outer| {
+                outer.whole() != inner.whole() && outer.whole().contains_range(inner.whole())
+            })
         };
         match calls.iter().any(is_nested) {
             true => Vec::new(),
@@ -159,7 +197,7 @@ impl<'p> Team<'_, 'p> {
     fn has_effects(&self, range: TextRange) -> bool {
         let program = self.program();
         let node = covering(program.unit.tree.root().smallest_at(range), range);
-        node.descendants().any(|inner| {
+        node.subtree().any(|inner| {
             range.contains_range(inner.range())
                 && matches!(
                     inner.kind(),
@@ -175,6 +213,17 @@ impl<'p> Team<'_, 'p> {
                 .is_some_and(|definition| definition.parameters.is_some())
         })
     }
+}
+
+/// Whether a node of this kind around a name is still part of what is called.
+fn is_part_of_callee(kind: Kind) -> bool {
+    matches!(
+        kind,
+        Kind::QualifiedIdentifier
+            | Kind::TemplateFunction
+            | Kind::TemplateMethod
+            | Kind::FieldExpression
+    )
 }
 
 /// Whether a call is made exactly once when the range is evaluated.
@@ -201,5 +250,11 @@ impl Planner<'_> {
     fn result_name(&mut self) -> SmolStr {
         self.results += 1;
         format_smolstr!("rex_result_{}", self.results)
+    }
+
+    /// A name for what a call gets.
+    pub(super) fn argument_name(&mut self) -> SmolStr {
+        self.results += 1;
+        format_smolstr!("rex_argument_{}", self.results)
     }
 }

@@ -15,12 +15,12 @@ fn jumps_out(statement: Node<'_>) -> bool {
             .map(|label| label.text().to_owned())
     };
     let known: Vec<String> = statement
-        .descendants()
+        .subtree()
         .filter(|node| node.kind() == Kind::LabeledStatement)
         .filter_map(label)
         .collect();
     statement
-        .descendants()
+        .subtree()
         .filter(|node| node.kind() == Kind::GotoStatement)
         .any(|jump| label(jump).is_none_or(|label| !known.contains(&label)))
 }

@@ -2,7 +2,7 @@
 
 use rex_ir::region::{CapturedObject, Transport};
 use rex_ir::symbol::{SymbolId, SymbolKind};
-use rex_ir::ty::TypeKind;
+use rex_ir::ty::{TypeId, TypeKind};
 use rex_syntax::cst::Node;
 use rex_syntax::kind::{Field, Kind};
 use rex_syntax::omp::directive::Leaf;
@@ -16,10 +16,7 @@ impl<'p> Team<'_, 'p> {
     pub(super) fn is_replicated(&self, symbol: SymbolId) -> bool {
         let program = self.program();
         let found = &program.symbols[symbol];
-        let is_array = matches!(
-            program.types.get(program.types.desugar(found.ty)).kind,
-            TypeKind::Array { .. }
-        );
+        let is_array = self.is_array(found.ty);
         // A member function may change an object of a class.
         if program.types.record(found.ty).is_some() {
             return false;
@@ -83,7 +80,7 @@ impl<'p> Team<'_, 'p> {
         // Macros hide what their bodies do.
         !program.text(range).contains(['[', '{'])
             && !node
-                .descendants()
+                .subtree()
                 .any(|inner| range.contains_range(inner.range()) && reaches_further(inner))
             && lex::identifiers(program.source(), range).all(|at| {
                 program
@@ -99,6 +96,14 @@ impl<'p> Team<'_, 'p> {
             })
     }
 
+    pub(super) fn is_array(&self, ty: TypeId) -> bool {
+        let types = &self.program().types;
+        matches!(
+            types.get(types.object_type(ty)).kind,
+            TypeKind::Array { .. }
+        )
+    }
+
     fn is_uniform_name(&self, symbol: SymbolId) -> bool {
         let program = self.program();
         let found = &program.symbols[symbol];
@@ -108,6 +113,10 @@ impl<'p> Team<'_, 'p> {
             _ => {}
         }
         let is_reference = matches!(program.types.get(found.ty).kind, TypeKind::Reference(_));
+        // The value of an array is its place.
+        if matches!(found.kind, SymbolKind::Local | SymbolKind::Global) && self.is_array(found.ty) {
+            return true;
+        }
         if found.kind == SymbolKind::Parameter && self.planner.region.is_none() {
             return !is_reference && !self.is_assigned(symbol);
         }
@@ -236,7 +245,7 @@ impl<'p> Team<'_, 'p> {
         let root = program.unit.tree.root().smallest_at(range);
         let ty = program.types.desugar(program.symbols[symbol].ty);
         let is_pointer = matches!(program.types.get(ty).kind, TypeKind::Pointer(_));
-        root.descendants().any(|node| {
+        root.subtree().any(|node| {
             node.kind() == Kind::Identifier
                 && node.text() == name
                 && range.contains_range(node.range())

@@ -1,0 +1,148 @@
+//! Functions of the device file: the user's own, and the forms of them that all threads of a team call together.
+
+use rex_ir::item::{Function, FunctionId};
+use rex_ir::namer;
+use rex_ir::program::{DeviceFunction, Program};
+use rex_syntax::layout::indent_at;
+use rex_syntax::{TextRange, lex};
+
+use super::body::BodyPrinter;
+use super::references;
+
+/// What stands before a form for a team.
+const COMMENT: &str = "/* The same, called by all threads of a team in its sequential code. */";
+
+/// What device code makes of a function, if it reaches it.
+pub(super) fn of(program: &Program, id: FunctionId) -> Option<&DeviceFunction> {
+    let functions = &program.device_code.functions;
+    functions.iter().find(|device| device.function == id)
+}
+
+/// A function with the directives in it replaced; `marker` says who calls it.
+pub(super) fn print(program: &Program, device: &DeviceFunction, marker: &str) -> String {
+    let function = &program.functions[device.function];
+    let words = references::unqualified(program, &function.globals, function.body);
+    let printer = BodyPrinter::new(program, &words);
+    let mut text = printer.text(&device.body, "");
+    let (at, references) = references::at_body(program, function).unwrap_or_default();
+    let inside = usize::from(at.max(function.range.start()) - function.range.start());
+    text.insert_str(inside.min(text.len()), &references);
+    // Replacements stand inside the body, behind this place.
+    let offset = usize::from(function.specifiers.start() - function.range.start());
+    text.insert_str(offset.min(text.len()), marker);
+    text.replace("\r\n", "\n")
+}
+
+/// The form of a function for a team, if it has one.
+pub(super) fn print_team_form(program: &Program, device: &DeviceFunction) -> Option<String> {
+    let team = device.team.as_ref()?;
+    let function = &program.functions[device.function];
+    let words = references::unqualified(program, &function.globals, function.body);
+    let printer = BodyPrinter::new(program, &words);
+    let (_, references) = references::at_body(program, function).unwrap_or_default();
+    let mut lines = printer.plan(team, "");
+    let first = lines.first_mut()?;
+    *first = format!("{}{first}{references}", team_head(program, function));
+    Some(format!("{COMMENT}\n{}", lines.join("\n")))
+}
+
+/// The form for a team of a function in a class body, behind the function itself.
+pub(super) fn print_team_member(program: &Program, device: &DeviceFunction) -> Option<String> {
+    let text = print_team_form(program, device)?;
+    let start = program.functions[device.function].range.start();
+    let indent = indent_at(program.source(), start);
+    let lines: Vec<String> = text
+        .split('\n')
+        .map(|line| match line.is_empty() || line.starts_with('#') {
+            true => line.to_string(),
+            false => format!("{indent}{line}"),
+        })
+        .collect();
+    Some(format!("\n\n{}", lines.join("\n")))
+}
+
+/// The declaration of the form for a team of the functions of this name, beside their own declaration.
+pub(super) fn declare_team_form(program: &Program, name: &str, range: TextRange) -> Option<String> {
+    let has_team_form = program
+        .device_code
+        .functions
+        .iter()
+        .any(|device| device.team.is_some() && program.functions[device.function].name == name);
+    let at = last_name(program, name, range).filter(|_| has_team_form)?;
+    let text = renamed(program, name, range, at);
+    Some(marked(without_extern(&text)))
+}
+
+/// The head of a function with the name of its form for a team.
+fn team_head(program: &Program, function: &Function) -> String {
+    let head = TextRange::new(function.range.start(), function.body.start());
+    let declarator = TextRange::new(head.start(), function.parameters.start());
+    match last_name(program, &function.name, declarator) {
+        Some(at) => marked(&renamed(program, &function.name, head, at)),
+        None => marked(program.text(head)),
+    }
+}
+
+/// A declaration for the device alone.
+fn marked(declaration: &str) -> String {
+    let (heads, rest) = declaration.split_at(template_heads(declaration));
+    format!("{heads}__device__ {rest}").replace("\r\n", "\n")
+}
+
+/// Where a declaration has the name that it declares.
+fn last_name(program: &Program, name: &str, range: TextRange) -> Option<TextRange> {
+    lex::tokens(program.source(), range)
+        .filter(|token| token.kind == lex::TokenKind::Identifier)
+        .map(|token| token.range)
+        .filter(|at| program.text(*at) == name)
+        .last()
+}
+
+fn renamed(program: &Program, name: &str, range: TextRange, at: TextRange) -> String {
+    format!(
+        "{}{}{}",
+        program.text(TextRange::new(range.start(), at.start())),
+        namer::team_form(name),
+        program.text(TextRange::new(at.end(), range.end()))
+    )
+}
+
+/// A declaration without `extern` or `extern "C"` before it.
+pub(super) fn without_extern(text: &str) -> &str {
+    let Some(rest) = text.strip_prefix("extern") else {
+        return text;
+    };
+    if !rest.starts_with(|c: char| c.is_whitespace() || c == '"') {
+        return text;
+    }
+    let rest = rest.trim_start();
+    let language = rest
+        .strip_prefix('"')
+        .and_then(|language| language.split_once('"'));
+    match language {
+        Some((_, rest)) => without_extern(rest.trim_start()),
+        None => rest,
+    }
+}
+
+/// How many bytes `template <..>` and the blanks behind it take at the start of a declaration.
+pub(super) fn template_heads(text: &str) -> usize {
+    let mut end = 0;
+    while let Some(list) = text[end..].strip_prefix("template")
+        && list.trim_start().starts_with('<')
+    {
+        let mut depth = 0usize;
+        let close = list.char_indices().find(|(_, c)| {
+            match c {
+                '<' | '(' => depth += 1,
+                '>' | ')' => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            *c == '>' && depth == 0
+        });
+        let Some((close, _)) = close else { break };
+        let behind = &list[close + 1..];
+        end = text.len() - behind.trim_start().len();
+    }
+    end
+}

@@ -3,9 +3,12 @@
 //! The answers come from the preprocessed text of the unit; without one nothing is known. What the main file itself declares is no answer, unless a macro
 //! wrote it: the syntax tree knows the rest better.
 
+use std::collections::BTreeSet;
+
 use rex_syntax::TextRange;
 use rex_syntax::declarations::{DeclKind, DeclText};
 use rex_syntax::expansion::HeaderOrigin;
+use rex_syntax::lex::{self, TokenKind};
 use rex_syntax::unit::Unit;
 use smol_str::SmolStr;
 
@@ -96,6 +99,35 @@ pub fn fragments(program: &Program) -> Vec<SmolStr> {
         .filter(|line| line.name(source) == "include" && is_in_function(line.range))
         .filter(|line| is_fragment(&program.unit, source, line.range))
         .flat_map(|line| expansion.headers_included_at(line_of(source, line.range)))
+        .collect()
+}
+
+/// Whether a header of the project declares a type or function of this name.
+pub fn project_declares(unit: &Unit, name: &str) -> bool {
+    let Some(expansion) = &unit.expansion else {
+        return false;
+    };
+    [DeclKind::Typedef, DeclKind::Tag, DeclKind::Function]
+        .into_iter()
+        .flat_map(|kind| expansion.declarations().all(name, kind))
+        .any(|found| matches!(found.origin, HeaderOrigin::User { .. }))
+}
+
+/// Every name in headers of the project that these `#include` lines bring.
+pub fn names_included_by(
+    program: &Program,
+    includes: impl Iterator<Item = TextRange>,
+) -> BTreeSet<&str> {
+    let Some(expansion) = &program.unit.expansion else {
+        return BTreeSet::new();
+    };
+    includes
+        .flat_map(|range| expansion.project_text_included_at(line_of(program.source(), range)))
+        .flat_map(|text| {
+            lex::significant_tokens(text, lex::whole(text))
+                .filter(|token| token.kind == TokenKind::Identifier)
+                .map(move |token| token.text(text))
+        })
         .collect()
 }
 

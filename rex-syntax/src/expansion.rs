@@ -189,6 +189,13 @@ impl Expansion {
             .flat_map(|segment| lex::slice(&self.code, segment.range).split_whitespace())
     }
 
+    /// The text that it brings from headers of the project.
+    pub fn project_text_included_at(&self, line: u32) -> impl Iterator<Item = &str> {
+        self.segments_included_at(line)
+            .filter(|segment| segment.place == Place::User)
+            .map(|segment| lex::slice(&self.code, segment.range))
+    }
+
     /// The headers of the project whose text that `#include` brings.
     pub fn headers_included_at(&self, line: u32) -> impl Iterator<Item = SmolStr> {
         self.segments_included_at(line).filter_map(|segment| {

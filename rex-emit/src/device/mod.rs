@@ -12,6 +12,7 @@ mod references;
 use std::collections::{BTreeMap, BTreeSet};
 
 use rex_ir::entry::EntryKind;
+use rex_ir::headers;
 use rex_ir::item::{DeviceStorage, Function, FunctionId, Item, ItemKind};
 use rex_ir::namer;
 use rex_ir::program::{DeclaredReduction, Program, ReductionInitializer};
@@ -89,6 +90,10 @@ const WORDS_OF_C: [(&str, &str); 5] = [
 
 /// Prints the device file.
 pub(crate) fn emit(program: &Program) -> Result<Vec<u8>, EditConflict> {
+    let includes = program
+        .items
+        .iter()
+        .filter(|item| item.kind == ItemKind::Include);
     let mut device = Device {
         program,
         out: String::new(),
@@ -96,6 +101,7 @@ pub(crate) fn emit(program: &Program) -> Result<Vec<u8>, EditConflict> {
         has_header: false,
         has_omp: false,
         n_reductions: 0,
+        names_in_headers: headers::names_included_by(program, includes.map(|item| item.range)),
     };
     let name = program.sources.file(program.unit.file).name();
     let base = name.rsplit('/').next().unwrap_or(name);
@@ -121,9 +127,11 @@ struct Device<'p> {
     has_omp: bool,
     /// How many of the reductions that the program declares are there.
     n_reductions: usize,
+    /// What headers of the project name that the device file includes: their host functions stay in it.
+    names_in_headers: BTreeSet<&'p str>,
 }
 
-impl Device<'_> {
+impl<'p> Device<'p> {
     fn line(&mut self, text: &str) {
         self.out.push_str(text);
         self.out.push('\n');
@@ -147,6 +155,18 @@ impl Device<'_> {
             if has_headers || used.contains(word) {
                 self.line(format!("#define {word} {meaning}").trim_end());
             }
+        }
+    }
+
+    /// What a header of the project needs before it: CUDA's names must not be in its way.
+    fn names_for(&mut self, include: TextRange) {
+        let names = headers::names_included_by(self.program, std::iter::once(include));
+        let has_cuda_names = self
+            .own_cuda_names()
+            .into_iter()
+            .any(|name| names.contains(name));
+        if has_cuda_names {
+            self.header();
         }
     }
 
@@ -176,19 +196,7 @@ impl Device<'_> {
 
     /// Names of C that are keywords of C++, the language of the device file.
     fn keywords(&mut self) {
-        // Types and functions that CUDA declares too: the file's own are meant.
-        let own: BTreeSet<&str> = self
-            .program
-            .symbols
-            .values()
-            .filter(|symbol| {
-                matches!(symbol.kind, SymbolKind::Type | SymbolKind::Function)
-                    && symbol.declared_at.is_some()
-            })
-            .map(|symbol| symbol.name.as_str())
-            .filter(|name| is_cuda_name(name))
-            .collect();
-        for name in own {
+        for name in self.own_cuda_names() {
             self.line(&format!(
                 "#define {name} rex_name_{name} /* CUDA has one of its own */"
             ));
@@ -208,6 +216,23 @@ impl Device<'_> {
                 "#define {word} rex_name_{word} /* a keyword of C++ */"
             ));
         }
+    }
+
+    /// Types and functions that CUDA declares too, where the file or its headers mean their own.
+    fn own_cuda_names(&self) -> BTreeSet<&'p str> {
+        let program = self.program;
+        let of_file = program.symbols.values().filter(|symbol| {
+            matches!(symbol.kind, SymbolKind::Type | SymbolKind::Function)
+                && symbol.declared_at.is_some()
+        });
+        let of_file = of_file.map(|symbol| symbol.name.as_str());
+        let of_headers = self.names_in_headers.iter().copied();
+        let is_own = |name: &&str| headers::project_declares(&program.unit, name);
+        let of_headers = of_headers.filter(|name| is_cuda_name(name)).filter(is_own);
+        of_file
+            .filter(|name| is_cuda_name(name))
+            .chain(of_headers)
+            .collect()
     }
 
     fn items(&mut self, items: &[Item]) -> Result<(), EditConflict> {
@@ -233,6 +258,7 @@ impl Device<'_> {
                     // The user's headers may use words of C, too.
                     if item.kind == ItemKind::Include {
                         self.words_of_c();
+                        self.names_for(item.range);
                     }
                     let text = self.program.text(item.range).replace("\r\n", "\n");
                     self.has_omp |= item.kind == ItemKind::Include && text.contains("omp.h");
@@ -384,9 +410,11 @@ impl Device<'_> {
         Ok(())
     }
 
-    /// Which side calls a function: member functions and what the kept host code names can be called on both.
+    /// Which side calls a function: member functions and what host code in the device file names can be called on both.
     fn marker(&self, name: &str, is_member: bool) -> &'static str {
-        if is_member || self.program.instances.names.contains(name) {
+        let is_named =
+            self.program.instances.names.contains(name) || self.names_in_headers.contains(name);
+        if is_member || is_named {
             "__host__ __device__ "
         } else {
             "__device__ "

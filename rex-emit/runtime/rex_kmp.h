@@ -216,6 +216,11 @@ struct rex_maps {
 REX_HIDDEN int64_t rex_map(struct rex_maps *maps, void *base_pointer, void *begin_pointer, int64_t bytes, int64_t type, void *name);
 REX_HIDDEN void rex_maps_free(struct rex_maps *maps);
 
+/* `present` is asked for where a data region begins, not where it ends. */
+static inline void rex_forget_present(int32_t count, int64_t *types) {
+  for (int32_t i = 0; i < count; i++) types[i] &= ~(int64_t)0x1000;
+}
+
 /* Iterations of a loop that covers `span` in steps of `step`. A hint for the default geometry, no more. */
 static inline uint64_t rex_trips(int64_t span, int64_t step) {
   return span > 0 && step > 0 ? ((uint64_t)span - 1) / (uint64_t)step + 1 : 0;

@@ -12,7 +12,7 @@ use crate::diag::Diagnostics;
 use crate::edit::EditSet;
 use crate::lex::{self, Token, TokenKind, significant_tokens, slice};
 use crate::macros::MacroTable;
-use crate::omp::clause::ClauseName;
+use crate::omp::clause::{ClauseName, ListItem, Locator, Step};
 use crate::omp::directive::{Association, Directive};
 use crate::omp::parse::parse_directive;
 use crate::pragma::{self, PragmaLine};
@@ -292,9 +292,33 @@ impl<'s> Code<'s> {
                 self.stands_for_items(name.text(text), at)
                     .then_some(name.range)
             }));
+            let items = clause.items().iter();
+            words.extend(items.flat_map(|item| self.section_words(text, item, at)));
         }
         words.retain(|word| self.macros.lookup_at(slice(text, *word), at).is_some());
         words
+    }
+
+    /// Macros that stand for the bounds of a section: `a[WHOLE]` with `#define WHOLE 0 : N`.
+    fn section_words(&self, text: &str, item: &ListItem, at: TextSize) -> Vec<TextRange> {
+        let Locator::Path(path) = &item.locator else {
+            return Vec::new();
+        };
+        let indices = path.steps.iter().filter_map(|step| match step {
+            Step::Index(index) => Some(*index),
+            _ => None,
+        });
+        indices
+            .filter_map(|index| significant_tokens(text, index).next())
+            .filter(|name| {
+                let def = self.macros.lookup_at(name.text(text), at);
+                def.is_some_and(|def| {
+                    let mut tokens = significant_tokens(&def.body, lex::whole(&def.body));
+                    tokens.any(|token| token.text(&def.body) == ":") && !def.body.contains('?')
+                })
+            })
+            .map(|name| name.range)
+            .collect()
     }
 
     /// Whether a macro stands for variables or sections rather than for a constant.

@@ -32,13 +32,16 @@ struct Inner { int k; double *q; };
 struct S { int x; double *p; int y; double d[8]; struct Inner in; struct S *next; };
 struct Mapped { int n; double *v; };
 #pragma omp declare mapper(struct Mapped m) map(m.n, m.v[0 : m.n])
+#pragma omp declare mapper(pieces : struct Mapped m) map(to : m.n) map(alloc : m.v[0 : m.n])
+struct Holder { int k; struct Mapped m; };
 int table[8], scale;
-double *rows;
-#pragma omp declare target to(scale) link(table, rows)
+double *rows, *field;
+#pragma omp declare target to(scale, field) link(table, rows)
 ";
 
 pub(crate) const CXX_PRELUDE: &str = "
-struct Object {
+struct Base { int b; double *w; };
+struct Object : Base {
   int n;
   double *v;
   double fixed[4];
@@ -97,11 +100,14 @@ forms! {
         "double *p;" "target map(tofrom : p[: 0])" "p[0] = 1;";
         "double *p;" "target map(tofrom : p[3])" "p[3] = 1;";
         "double *p;" "target map(tofrom : *p)" "*p = 1;";
+        "double *p; int n = 4;" "target map(tofrom : p[-n : n])" "p[-1] = 1;";
         "double a[8];" "target map(tofrom : a[2 :])" "a[2] = 1;";
         "double a[8];" "target map(tofrom : a[: 4])" "a[2] = 1;";
         "double a[4][8];" "target map(tofrom : a[1 : 2][0 : 8])" "a[1][0] = 1;";
         "double a[4][8];" "target map(tofrom : a[1][2 : 3])" "a[1][2] = 1;";
+        "double a[4][8][2]; int n = 2;" "target map(tofrom : a[n : n][0 : 8][0 : 2])" "a[2][0][0] = 1;";
         "double (*q)[8]; int n = 4;" "target map(tofrom : q[0 : n])" "q[0][0] = 1;";
+        "double (*q)[8]; int n = 4;" "target map(tofrom : q[1 : n][2 : 3])" "q[1][2] = 1;";
         "double (*q)[8];" "target map(tofrom : (*q)[0 : 8])" "(*q)[0] = 1;";
         "double **r; int n = 4;" "target map(tofrom : r[1][0 : n])" "r[1][0] = 1;" because "the pointer `r[1]` is attached; clang also copies it, back as well";
     }
@@ -119,6 +125,8 @@ forms! {
         "struct S *t; int n = 4;" "target map(tofrom : t->p[0 : n])" "t->p[0] = 1;";
         "struct S *t; int n = 4;" "target map(tofrom : t->x, t->p[0 : n])" "t->p[0] = t->x;";
         "struct S *t; int n = 4;" "target map(tofrom : t->next->p[0 : n])" "t->next->p[0] = 1;" because "the array is a member of the struct that holds its pointer";
+        "struct S **u; int n = 4;" "target map(tofrom : u[1]->p[0 : n])" "u[1]->p[0] = 1;" because "the array is a member of the struct that holds its pointer, which is attached and need not be copied";
+        "struct S *t; int n = 4;" "target map(tofrom : t->next->next->x, t->next->next->d[1 : 2])" "t->next->next->x = 1;" because "one combined entry for the members behind one pointer";
         "struct S a[4]; int i = 1, n = 4;" "target map(tofrom : a[i].p[0 : n])" "a[i].p[0] = 1;";
         "struct S a[4];" "target map(tofrom : a[1].x)" "a[1].x = 1;";
     }
@@ -132,7 +140,9 @@ forms! {
         "int x;" "target data map(tofrom : x) use_device_addr(x)" ";" because "the address is asked for by an entry of its own";
         "double *p; int n = 4;" "target enter data map(to : p[0 : n])" "";
         "double *p; int n = 4;" "target enter data map(alloc : p[0 : n])" "";
+        "double *p; int n = 4;" "target data map(present, ompx_hold, to : p[0 : n])" "p[0] = 1;";
         "double *p; int n = 4;" "target exit data map(from : p[0 : n])" "";
+        "double *p; int n = 4;" "target exit data map(always, from : p[0 : n])" "";
         "double *p; int n = 4;" "target exit data map(release : p[0 : n])" "";
         "double *p; int n = 4;" "target exit data map(delete : p[0 : n])" "";
         "struct S s; int n = 4;" "target enter data map(to : s.x, s.p[0 : n])" "";
@@ -151,12 +161,17 @@ forms! {
         "" "target map(tofrom : table)" "table[0] = 1;" because "the kernel also receives the address";
         "" "target" "table[0] = 1;" because "the kernel also receives the address";
         "" "target enter data map(to : table)" "";
+        "int n = 4;" "target map(tofrom : field[0 : n])" "field[0] = 1;" because "the kernel also receives the address";
+        "int n = 4;" "target enter data map(to : field[0 : n])" "";
+        "int n = 4;" "target exit data map(delete : field[0 : n])" "";
         "" "target update to(table[0 : 4])" "" because "an update moves what is mapped and attaches nothing";
     }
     "Mappers and iterators" C {
         "struct Mapped m;" "target map(tofrom : m)" "m.v[0] = 1;" because "the mapper is written out: no call per element, and LLVM 22 leaks what mapper functions map";
         "struct Mapped m;" "target enter data map(to : m)" "" because "the mapper is written out: no call per element, and LLVM 22 leaks what mapper functions map";
         "struct Mapped m[4]; int n = 4;" "target enter data map(to : m[0 : n])" "" because "the mapper is written out: no call per element, and LLVM 22 leaks what mapper functions map";
+        "struct Holder h;" "target map(tofrom : h)" "h.m.v[0] = h.k;" because "the mapper is written out: no call per element, and LLVM 22 leaks what mapper functions map";
+        "struct Mapped m;" "target map(mapper(pieces), present, to : m)" "m.n = 1;" because "the mapper is written out: no call per element, and LLVM 22 leaks what mapper functions map";
         "struct Mapped m;" "target update from(m)" "" because "the mapper is written out: no call per element, and LLVM 22 leaks what mapper functions map";
     }
     "References" Cxx {
@@ -177,6 +192,10 @@ forms! {
         "" "target map(tofrom : this[0 : 1])" "n = 1;";
         "" "target map(tofrom : this[0 : 1], this->v[0 : 4])" "v[0] = n;";
         "" "target map(tofrom : fixed)" "fixed[0] = 1;";
+        "" "target map(tofrom : fixed[1 : 2])" "fixed[1] = 1;" because "one object needs no entry that spans it";
+        "" "target map(tofrom : b)" "b = 1;" because "clang also maps the base class, which no clause names";
+        "" "target map(tofrom : n, w[0 : 4])" "w[0] = n;" because "clang also maps the base class, which no clause names";
+        "" "target map(tofrom : this->next->v[0 : 4])" "next->v[0] = 1;" because "the array is a member of the struct that holds its pointer";
         "" "target enter data map(to : n, v[0 : 4])" "";
         "" "target update from(fixed)" "";
     }

@@ -1,5 +1,6 @@
 //! Data constructs: brackets around a statement, or a call.
 
+use rex_ir::abi::MapFlags;
 use rex_ir::map::{MapArrays, MapOwner};
 use rex_ir::region::{CapturedObject, DataConstruct, DataConstructId, DataConstructKind};
 use rex_ir::ty::TypeKind;
@@ -74,6 +75,12 @@ impl Host<'_> {
             code.open("{");
             code.lines(&declarations);
             closing.push_str(&format!("\n{inner}}}"));
+        }
+        let mut entries = arrays.entries.iter();
+        if entries.any(|entry| entry.flags.contains(MapFlags::PRESENT))
+            && let Some((count, types)) = maps.count_and_types()
+        {
+            closing.push_str(&format!("\n{inner}rex_forget_present({count}, {types});"));
         }
         closing.push_str(&format!("\n{inner}{}", call("__tgt_target_data_end")));
         for line in &maps.cleanup {
@@ -166,19 +173,19 @@ impl Host<'_> {
             else {
                 continue;
             };
-            let _ = data;
+            let place = arrays.entries[*idx].at;
+            let mut items = data.maps.iter();
+            let is_object = items
+                .find(|item| item.root == object && place == Some(item.at))
+                .is_some_and(|item| self.is_bound_as_object(item, symbol));
             let name = self.object_name(object);
             let types = &self.program.types;
             let ty = types.object_type(self.program.symbols[symbol].ty);
             let target = match &types.get(ty).kind {
-                TypeKind::Pointer(to) => *to,
+                TypeKind::Pointer(to) if !is_object => *to,
                 TypeKind::Array { element, .. } => *element,
                 _ => ty,
             };
-            let is_object = !matches!(
-                types.get(ty).kind,
-                TypeKind::Pointer(_) | TypeKind::Array { .. }
-            );
             let declared = if is_object {
                 format!("{name}__device")
             } else {

@@ -25,6 +25,14 @@ pub(super) struct MapCode {
     pub(super) device_addresses: Vec<(usize, String)>,
 }
 
+impl MapCode {
+    /// The count and the array of types among the arguments.
+    pub(super) fn count_and_types(&self) -> Option<(&str, &str)> {
+        let mut arguments = self.arguments.split(", ");
+        Some((arguments.next()?, arguments.nth(3)?))
+    }
+}
+
 impl<'p> Host<'p> {
     pub(super) fn arrays_of(&self, owner: MapOwner) -> Option<&'p MapArrays> {
         self.program

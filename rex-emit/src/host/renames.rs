@@ -1,7 +1,8 @@
 //! Variables that mean something else inside a construct.
 
-use rex_ir::map::MapKind;
+use rex_ir::map::{MapItem, MapKind};
 use rex_ir::region::{CapturedObject, DataConstructKind};
+use rex_ir::symbol::SymbolId;
 use rex_ir::ty::TypeKind;
 
 use super::{Host, Rename};
@@ -21,12 +22,7 @@ impl Host<'_> {
                 let CapturedObject::Variable(symbol) = item.root else {
                     continue;
                 };
-                let types = &self.program.types;
-                let ty = types.object_type(self.program.symbols[symbol].ty);
-                let is_object = !matches!(
-                    types.get(ty).kind,
-                    TypeKind::Pointer(_) | TypeKind::Array { .. }
-                );
+                let is_object = self.is_bound_as_object(item, symbol);
                 if !matches!(item.kind, MapKind::UseDevicePtr | MapKind::UseDeviceAddr) {
                     continue;
                 }
@@ -53,5 +49,19 @@ impl Host<'_> {
             }
         }
         self.renames = renames;
+    }
+
+    /// Whether an item about device addresses is about an object, whose uses become those of the device's: a pointer variable is one where its
+    /// own storage is asked for.
+    pub(super) fn is_bound_as_object(&self, item: &MapItem, symbol: SymbolId) -> bool {
+        let types = &self.program.types;
+        match types
+            .get(types.object_type(self.program.symbols[symbol].ty))
+            .kind
+        {
+            TypeKind::Array { .. } => false,
+            TypeKind::Pointer(_) => item.kind == MapKind::UseDeviceAddr && item.steps.is_empty(),
+            _ => true,
+        }
     }
 }

@@ -119,6 +119,8 @@ struct Builder<'u> {
     header_constants: FxHashSet<SymbolId>,
     /// Class definitions of the unit by place.
     records_by_range: FxHashMap<TextRange, RecordId>,
+    /// The classes whose bodies are being read, outermost first.
+    open_records: Vec<(SmolStr, RecordId)>,
     /// Scopes of classes.
     class_scopes: FxHashMap<RecordId, ScopeId>,
     /// Static data members by class and name.
@@ -184,6 +186,7 @@ impl<'u> Builder<'u> {
             header_variables: FxHashMap::default(),
             header_constants: FxHashSet::default(),
             records_by_range: FxHashMap::default(),
+            open_records: Vec::new(),
             class_scopes: FxHashMap::default(),
             static_fields: FxHashMap::default(),
             spelled_symbols: FxHashMap::default(),

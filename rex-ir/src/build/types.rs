@@ -197,7 +197,10 @@ impl Builder<'_> {
                 self.types.named(spelling, Meaning::Enum)
             }
             Kind::TypeIdentifier | Kind::QualifiedIdentifier | Kind::Identifier => {
-                self.named_type(&text, at)
+                match self.open_record(&text) {
+                    Some(open) => self.types.named(text, Meaning::Record(Some(open))),
+                    None => self.named_type(&text, at),
+                }
             }
             Kind::TemplateType => {
                 let name = node
@@ -405,6 +408,9 @@ impl Builder<'_> {
             }
             None => {
                 let name = name.as_deref().unwrap_or_default();
+                if let Some(open) = self.open_record(name) {
+                    return self.types.named(spelling, Meaning::Record(Some(open)));
+                }
                 let known = self
                     .scopes
                     .resolve(&self.symbols, &format!("{keyword} {name}"), at)
@@ -415,6 +421,14 @@ impl Builder<'_> {
             }
         };
         self.types.named(spelling, Meaning::Record(record))
+    }
+
+    /// The class of this name whose body is being read: its members may point to its objects.
+    fn open_record(&self, name: &str) -> Option<ty::RecordId> {
+        let mut inside_out = self.open_records.iter().rev();
+        inside_out
+            .find(|(open, _)| open == name && !name.is_empty())
+            .map(|(_, record)| *record)
     }
 
     /// `struct name` in C and where C++ wrote it; an untagged type is its whole text.
@@ -473,6 +487,7 @@ impl Builder<'_> {
                 );
             }
         }
+        self.open_records.push((name.into(), id));
         let mut fields = Vec::new();
         let mut methods = Vec::new();
         for member in body.children() {
@@ -491,6 +506,7 @@ impl Builder<'_> {
                 _ => {}
             }
         }
+        self.open_records.pop();
         let record = &mut self.types.records[id];
         record.fields = fields;
         record.methods = methods;

@@ -2,6 +2,7 @@
 
 use rex_ir::abi::MapFlags;
 use rex_ir::expr::{BinaryOp, Expr};
+use rex_ir::item::DeviceStorage;
 use rex_ir::map::{MapEntry, MapKind, MapModifiers, SpanPiece, Temporary, TemporaryValue};
 use rex_ir::region::CapturedObject;
 use rex_ir::ty::{Extent, TypeId, TypeKind};
@@ -125,11 +126,29 @@ impl Builder<'_> {
                 block: pointee,
             });
             self.emit_block(storage, base, first, None, &[]);
+        } else if !pointee.is_empty() && self.is_device_variable(any.root) {
+            // The device has the pointer variable: it is attached there.
+            let parent = Parent {
+                entry: None,
+                pointer: root,
+            };
+            self.emit_block(pointee, Expr::Int(0), first, Some(parent), &[]);
         } else if !pointee.is_empty() {
             self.emit_block(pointee, root, first, None, &[]);
         } else {
             self.emit_block(storage, base, first, None, &[]);
         }
+    }
+
+    /// Whether the image has storage for a variable.
+    fn is_device_variable(&self, root: CapturedObject) -> bool {
+        let CapturedObject::Variable(symbol) = root else {
+            return false;
+        };
+        matches!(
+            self.program.device_storage(symbol),
+            Some(DeviceStorage::Enter | DeviceStorage::Constructed)
+        )
     }
 
     fn link_pointer(&self, root: CapturedObject) -> Option<Expr> {
@@ -360,6 +379,8 @@ impl Builder<'_> {
                 name.unwrap_or_default(),
             )
         });
+        // The reference count that keeps the struct also says when its members come back.
+        let held = shared & MapFlags::OMPX_HOLD;
         // What stands in the same loops stands together.
         let mut parts: Vec<(Vec<usize>, Part<'_>)> = Vec::new();
         for member in block.members {
@@ -377,8 +398,7 @@ impl Builder<'_> {
             for (loops, part) in now {
                 match part {
                     Part::Member(member) => {
-                        let flags = MapFlags::empty();
-                        let entry = self.member_entry(&member, base.clone(), flags, Some(owner));
+                        let entry = self.member_entry(&member, base.clone(), held, Some(owner));
                         self.push(entry);
                     }
                     Part::Pointee(pointee) => {
@@ -387,13 +407,7 @@ impl Builder<'_> {
                             pointer: pointee.pointer,
                         };
                         let nowhere = Expr::Int(0);
-                        self.emit_block(
-                            pointee.block,
-                            nowhere,
-                            MapFlags::empty(),
-                            Some(parent),
-                            &loops,
-                        );
+                        self.emit_block(pointee.block, nowhere, held, Some(parent), &loops);
                     }
                 }
             }

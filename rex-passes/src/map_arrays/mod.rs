@@ -11,6 +11,7 @@ mod blocks;
 mod captures;
 mod device;
 mod motion;
+mod nested;
 mod operands;
 mod pieces;
 
@@ -108,15 +109,21 @@ fn data_arrays(
             }
             continue;
         }
-        let (device, mapped): (Vec<&MapItem>, Vec<&MapItem>) = mine
+        let mapped: Vec<&MapItem> = mine
             .into_iter()
-            .partition(|item| matches!(item.kind, MapKind::UseDevicePtr | MapKind::UseDeviceAddr));
+            .filter(|item| !asks_for_address(item))
+            .collect();
         builder.items(&mapped, MapFlags::empty());
-        for item in device {
-            builder.use_device(item);
-        }
+    }
+    // An address is known once everything is mapped.
+    for item in data.maps.iter().filter(|item| asks_for_address(item)) {
+        builder.use_device(item);
     }
     builder.arrays
+}
+
+fn asks_for_address(item: &MapItem) -> bool {
+    matches!(item.kind, MapKind::UseDevicePtr | MapKind::UseDeviceAddr)
 }
 
 /// The roots of the items, each once, in order of appearance.

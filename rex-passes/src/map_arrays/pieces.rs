@@ -175,16 +175,7 @@ impl Builder<'_> {
 
     /// The mapper that maps an item: the one its modifier names, or the default one of its type.
     fn mapper_of(&mut self, item: &MapItem, ty: TypeId, at: TextRange) -> Option<usize> {
-        let moves = matches!(
-            item.kind,
-            MapKind::To
-                | MapKind::From
-                | MapKind::Tofrom
-                | MapKind::Alloc
-                | MapKind::Release
-                | MapKind::Delete
-        );
-        if !moves {
+        if !moves(item.kind) {
             return None;
         }
         let Some(wanted) = &item.mapper else {
@@ -208,7 +199,7 @@ impl Builder<'_> {
     }
 
     /// Writes out the mapper of a piece, and the mappers of what that maps.
-    fn expand(
+    pub(super) fn expand(
         &mut self,
         piece: Piece,
         mapper: Option<usize>,
@@ -216,7 +207,12 @@ impl Builder<'_> {
         out: &mut Vec<Piece>,
     ) {
         let Some(idx) = mapper else {
-            out.push(piece);
+            match self.mapped_members(&piece) {
+                Some(members) if moves(piece.kind) => {
+                    self.expand_members(piece, members, inside, out)
+                }
+                _ => out.push(piece),
+            }
             return;
         };
         let program = self.program;
@@ -285,7 +281,7 @@ impl Builder<'_> {
     }
 
     /// One element of a piece that is a section or an array; several elements are gone through by loops, and get storage in one piece.
-    fn element(&mut self, mut piece: Piece, out: &mut Vec<Piece>) -> Piece {
+    pub(super) fn element(&mut self, mut piece: Piece, out: &mut Vec<Piece>) -> Piece {
         let whole = piece.clone();
         let mut object = self.object(piece.root);
         let mut container = piece.root_ty;
@@ -395,6 +391,19 @@ impl Builder<'_> {
         .with_help("map chains one object at a time, with `target enter data`");
         self.problems.push(diagnostic);
     }
+}
+
+/// Whether items of this kind are mapped or moved.
+fn moves(kind: MapKind) -> bool {
+    matches!(
+        kind,
+        MapKind::To
+            | MapKind::From
+            | MapKind::Tofrom
+            | MapKind::Alloc
+            | MapKind::Release
+            | MapKind::Delete
+    )
 }
 
 /// The map type of a mapper's item when the object is mapped with another type.

@@ -23,8 +23,14 @@ pub(super) fn needed_clauses(leaf: Leaf) -> &'static [ClauseName] {
 /// OpenMP 5.2, restrictions of sections 13.5 to 13.8.
 pub(super) fn map_types(leaf: Leaf) -> Option<(&'static [&'static str], &'static str)> {
     match leaf {
-        Leaf::TargetEnterData => Some((&["from", "release", "delete"], "`to` and `alloc`")),
-        Leaf::TargetExitData => Some((&["to", "alloc"], "`from`, `release` and `delete`")),
+        Leaf::TargetEnterData => Some((
+            &["from", "release", "delete", "ompx_hold"],
+            "`to` and `alloc`",
+        )),
+        Leaf::TargetExitData => Some((
+            &["to", "alloc", "ompx_hold"],
+            "`from`, `release` and `delete`",
+        )),
         Leaf::TargetData | Leaf::Target => {
             Some((&["release", "delete"], "`to`, `from`, `tofrom` and `alloc`"))
         }

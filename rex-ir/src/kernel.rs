@@ -724,13 +724,37 @@ pub struct AtomicPlan {
     pub captured: Option<AtomicCapture>,
 }
 
-/// Which value an atomic capture stores, and where.
+/// What an atomic capture stores, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AtomicCapture {
-    /// The left-hand side.
-    pub into: BodyText,
-    /// The value after the update rather than before.
-    pub after: bool,
+    /// The left-hand side for the value.
+    pub into: Option<BodyText>,
+    /// Which value.
+    pub value: CapturedValue,
+    /// The left-hand side for whether a comparison was true.
+    pub success: Option<BodyText>,
+}
+
+impl AtomicCapture {
+    /// A capture of the value alone.
+    pub fn of(into: BodyText, value: CapturedValue) -> AtomicCapture {
+        AtomicCapture {
+            into: Some(into),
+            value,
+            success: None,
+        }
+    }
+}
+
+/// Which value an atomic capture stores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CapturedValue {
+    /// The one before the update.
+    Before,
+    /// The one after it.
+    After,
+    /// The one before, if the comparison is false.
+    OnFailure,
 }
 
 /// The forms of `atomic`.

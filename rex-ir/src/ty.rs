@@ -8,6 +8,8 @@ use la_arena::{Arena, Idx};
 use rex_syntax::TextRange;
 use smol_str::SmolStr;
 
+use crate::expr::Expr;
+
 /// Index of an interned type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TypeId(u32);
@@ -279,6 +281,20 @@ impl TypeTable {
             TypeKind::Pointer(to) => self.is_variably_modified(*to),
             TypeKind::Named { .. } | TypeKind::Reference(_) | TypeKind::Function { .. } => false,
         }
+    }
+
+    /// Extents of an array type, outermost first.
+    pub fn extents(&self, id: TypeId) -> Vec<Expr> {
+        let mut extents = Vec::new();
+        let mut current = id;
+        while let TypeKind::Array { element, extent } = &self.get(self.object_type(current)).kind {
+            extents.push(match extent {
+                Extent::Constant(text) | Extent::Runtime(text) => Expr::Words(text.clone()),
+                Extent::Unknown => Expr::Int(0),
+            });
+            current = *element;
+        }
+        extents
     }
 
     /// The member of a record type with this name; direct members only.

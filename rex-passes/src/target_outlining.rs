@@ -29,7 +29,7 @@ use rex_ir::region::{
     Capture, CapturedObject, LoopNest, Region, RegionId, SharingAttribute, Transport, UsedAllocator,
 };
 use rex_ir::symbol::SymbolId;
-use rex_ir::ty::{Category, Extent, TypeId, TypeKind};
+use rex_ir::ty::{Category, TypeId, TypeKind};
 use rex_syntax::diag::{Code, Diagnostic};
 use rex_syntax::omp::directive::Leaf;
 use smol_str::{SmolStr, format_smolstr};
@@ -515,7 +515,7 @@ impl Assembly<'_, '_> {
                 return;
             }
             let mut extents = vec![Expr::Int(0)];
-            extents.extend(extents_of(self.program, pointee));
+            extents.extend(types.extents(pointee));
             self.prologue.push(Prologue::View {
                 name,
                 element,
@@ -539,7 +539,7 @@ impl Assembly<'_, '_> {
     fn over_storage(&self, name: SmolStr, ty: TypeId, parameter: SmolStr) -> Prologue {
         let types = &self.program.types;
         if types.is_variably_modified(ty) {
-            let extents = extents_of(self.program, ty);
+            let extents = types.extents(ty);
             return Prologue::View {
                 name,
                 element: types.innermost_element(ty),
@@ -707,21 +707,6 @@ fn is_shared_by_threads(program: &Program, region: RegionId, symbol: SymbolId) -
             .captures
             .iter()
             .any(|capture| capture.object == object && capture.is_updated_in_turn)
-}
-
-/// Extents of an array type, outermost first.
-fn extents_of(program: &Program, ty: TypeId) -> Vec<Expr> {
-    let types = &program.types;
-    let mut extents = Vec::new();
-    let mut current = ty;
-    while let TypeKind::Array { element, extent } = &types.get(types.object_type(current)).kind {
-        extents.push(match extent {
-            Extent::Constant(text) | Extent::Runtime(text) => Expr::Words(text.clone()),
-            Extent::Unknown => Expr::Int(0),
-        });
-        current = *element;
-    }
-    extents
 }
 
 /// Whether a variable of this type is combined or copied with `=`.

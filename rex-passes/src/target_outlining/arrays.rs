@@ -71,7 +71,7 @@ impl Planner<'_> {
             })
         };
         let mut names = Vec::new();
-        for extent in super::extents_of(program, found.ty) {
+        for extent in program.types.extents(found.ty) {
             let Expr::Words(text) = &extent else {
                 return None;
             };
@@ -120,7 +120,7 @@ impl Planner<'_> {
         Some(Prologue::SizedArray {
             name: found.name.clone(),
             element: types.innermost_element(found.ty),
-            extents: super::extents_of(program, found.ty),
+            extents: program.types.extents(found.ty),
             owner: ArrayOwner::Thread,
         })
     }
@@ -205,7 +205,9 @@ impl Planner<'_> {
         }
         let element = Expr::SizeOfType(types.innermost_element(ty));
         Some(
-            super::extents_of(program, ty)
+            program
+                .types
+                .extents(ty)
                 .into_iter()
                 .fold(element, |size, extent| size.binary(BinaryOp::Mul, extent)),
         )

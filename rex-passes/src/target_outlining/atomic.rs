@@ -1,10 +1,12 @@
 //! Reads the statement of an `atomic` construct into one of the specification's forms.
 
-use rex_ir::kernel::{AtomicCapture, AtomicForm, AtomicPlan, BodyText, Plan};
+use rex_ir::kernel::{AtomicCapture, AtomicForm, AtomicPlan, BodyText, CapturedValue, Plan};
+use rex_ir::program::Program;
 use rex_ir::region::ConstructId;
 use rex_syntax::cst::Node;
 use rex_syntax::kind::{Field, Kind};
 use rex_syntax::omp::clause::ClauseName;
+use rex_syntax::{TextRange, lex};
 use smol_str::SmolStr;
 
 use super::plan::Planner;
@@ -22,10 +24,7 @@ pub(super) fn plan(planner: &mut Planner<'_>, id: ConstructId) -> Option<Plan> {
         AtomicPlan {
             form: AtomicForm::Read,
             location: text(location),
-            captured: Some(AtomicCapture {
-                into: text(into),
-                after: false,
-            }),
+            captured: Some(AtomicCapture::of(text(into), CapturedValue::Before)),
         }
     } else if has(ClauseName::Write) {
         let (location, value) = assignment(*statements.first()?, "=")?;
@@ -39,7 +38,32 @@ pub(super) fn plan(planner: &mut Planner<'_>, id: ConstructId) -> Option<Plan> {
     } else {
         update(*statements.first()?)?
     };
+    if is_bit_field(program, plan.location.range) {
+        return Some(Plan::Critical {
+            lock: SmolStr::new_static(BIT_FIELDS),
+            body: Box::new(Plan::Text(text(node))),
+        });
+    }
     Some(Plan::Atomic(Box::new(plan)))
+}
+
+/// The lock for updates of bit-fields, which have no address.
+const BIT_FIELDS: &str = "rex_critical_bit_fields";
+
+/// Whether a location is a member with the name of a bit-field.
+fn is_bit_field(program: &Program, location: TextRange) -> bool {
+    let tokens: Vec<&str> = lex::significant_tokens(program.source(), location)
+        .map(|token| token.text(program.source()))
+        .collect();
+    let [.., "." | "->", member] = tokens.as_slice() else {
+        return false;
+    };
+    let mut fields = program
+        .types
+        .records
+        .values()
+        .flat_map(|record| &record.fields);
+    fields.any(|field| field.is_bit_field && field.name == *member)
 }
 
 fn text(node: Node<'_>) -> BodyText {
@@ -279,9 +303,55 @@ fn compare_update(location: Node<'_>, condition: Node<'_>, value: Node<'_>) -> O
     })
 }
 
-/// `v = x++`, `v = x op= e`, `{ v = x; update }`, `{ update; v = x; }`, `{ v = x; x = e; }`.
+/// `{ r = x == e; if (r) x = d; }`, with `else v = x` or without.
+fn compare_into(first: Node<'_>, second: Node<'_>) -> Option<AtomicPlan> {
+    let (success, condition) = assignment(first, "=")?;
+    if second.kind() != Kind::IfStatement || !same(second.condition()?, success) {
+        return None;
+    }
+    let then = statements(second.field(Field::Consequence)?);
+    let (location, value) = assignment(*then.first()?, "=")?;
+    let mut plan = compare_update(location, condition, value)?;
+    if !matches!(plan.form, AtomicForm::CompareExchange { .. }) {
+        return None;
+    }
+    let into = match second.field(Field::Alternative) {
+        Some(_) => Some(captured_on_failure(second, plan.location.range)?),
+        None => None,
+    };
+    plan.captured = Some(AtomicCapture {
+        into: into.map(text),
+        value: CapturedValue::OnFailure,
+        success: Some(text(success)),
+    });
+    Some(plan)
+}
+
+/// `v` of `else v = x`.
+fn captured_on_failure(statement: Node<'_>, location: TextRange) -> Option<Node<'_>> {
+    let otherwise = statement.field(Field::Alternative)?;
+    let otherwise = match otherwise.kind() {
+        Kind::ElseClause => otherwise
+            .children()
+            .find(|child| child.kind() != Kind::Comment)?,
+        _ => otherwise,
+    };
+    let (into, from) = assignment(*statements(otherwise).first()?, "=")?;
+    let words = |text: &str| text.split_whitespace().collect::<String>();
+    let is_location =
+        words(&statement.tree().text()[location]) == words(unparenthesized(from).text());
+    is_location.then_some(into)
+}
+
+/// `v = x++`, `v = x op= e`, `{ v = x; update }`, `{ update; v = x; }`, `{ v = x; x = e; }`, and the forms that compare.
 fn capture(statements: &[Node<'_>]) -> Option<AtomicPlan> {
     match statements {
+        [single] if single.kind() == Kind::IfStatement => {
+            let mut plan = update(*single)?;
+            let into = captured_on_failure(*single, plan.location.range)?;
+            plan.captured = Some(AtomicCapture::of(text(into), CapturedValue::OnFailure));
+            Some(plan)
+        }
         [single] => {
             let (into, right) = assignment(*single, "=")?;
             let right = unparenthesized(right);
@@ -290,10 +360,11 @@ fn capture(statements: &[Node<'_>]) -> Option<AtomicPlan> {
                 && right
                     .field(Field::Argument)
                     .is_some_and(|argument| argument.range().start() == right.range().start());
-            plan.captured = Some(AtomicCapture {
-                into: text(into),
-                after: !postfix,
-            });
+            let value = match postfix {
+                true => CapturedValue::Before,
+                false => CapturedValue::After,
+            };
+            plan.captured = Some(AtomicCapture::of(text(into), value));
             Some(plan)
         }
         [first, second] => {
@@ -301,18 +372,15 @@ fn capture(statements: &[Node<'_>]) -> Option<AtomicPlan> {
                 && let Some(mut plan) = update_or_write(*second)
                 && same_text(second, &plan, location)
             {
-                plan.captured = Some(AtomicCapture {
-                    into: text(into),
-                    after: false,
-                });
+                plan.captured = Some(AtomicCapture::of(text(into), CapturedValue::Before));
+                return Some(plan);
+            }
+            if let Some(plan) = compare_into(*first, *second) {
                 return Some(plan);
             }
             let (into, _) = assignment(*second, "=")?;
             let mut plan = update(*first)?;
-            plan.captured = Some(AtomicCapture {
-                into: text(into),
-                after: true,
-            });
+            plan.captured = Some(AtomicCapture::of(text(into), CapturedValue::After));
             Some(plan)
         }
         _ => None,

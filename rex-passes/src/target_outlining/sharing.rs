@@ -364,7 +364,7 @@ impl Planner<'_> {
             if is_pointer {
                 extents.push(Expr::Int(0));
             }
-            extents.extend(super::extents_of(self.program, dimensions));
+            extents.extend(types.extents(dimensions));
             extents
         });
         ReductionExtent::Elements {
@@ -377,7 +377,9 @@ impl Planner<'_> {
 
     /// How many innermost elements an object of this type has.
     fn elements_in(&self, ty: TypeId) -> Expr {
-        super::extents_of(self.program, ty)
+        self.program
+            .types
+            .extents(ty)
             .into_iter()
             .fold(Expr::Int(1), |product, extent| {
                 product.binary(BinaryOp::Mul, extent)
@@ -386,7 +388,7 @@ impl Planner<'_> {
 
     /// The elements of an array from `lower` on.
     fn rest_of(&self, array: TypeId, lower: Option<TextRange>) -> Option<Expr> {
-        let extent = super::extents_of(self.program, array).into_iter().next()?;
+        let extent = self.program.types.extents(array).into_iter().next()?;
         Some(match lower {
             Some(lower) => extent.binary(BinaryOp::Sub, Expr::Source(lower)),
             None => extent,

@@ -1,29 +1,27 @@
 //! Atomic constructs as calls of the device header.
 
-use rex_ir::kernel::{AtomicForm, AtomicPlan, BodyText};
+use rex_ir::kernel::{AtomicCapture, AtomicForm, AtomicPlan, BodyText, CapturedValue};
 
 use super::BodyPrinter;
-use super::lines::{is_wrapped, operand};
+use super::lines::{block, is_wrapped, operand};
 
 impl BodyPrinter<'_> {
     pub(super) fn atomic(&self, atomic: &AtomicPlan, indent: &str) -> Vec<String> {
         let location = self.text(&atomic.location, indent);
         let address = address_of(location.trim());
         let text = |body: &BodyText| self.text(body, indent).trim().to_string();
-        let into = atomic
-            .captured
-            .as_ref()
-            .map(|capture| (text(&capture.into), capture.after));
-        let assign = |call: String, new_value: Option<String>| match &into {
+        let captured = atomic.captured.as_ref();
+        let into = captured.and_then(|capture| Some((text(capture.into.as_ref()?), capture.value)));
+        let assign = |call: String| match &into {
             None => vec![format!("{call};")],
-            Some((into, false)) => vec![format!("{into} = {call};")],
-            Some((into, true)) => match new_value {
-                Some(value) => vec![format!("{into} = {value};")],
-                None => vec![format!("{into} = {call};")],
-            },
+            Some((into, _)) => vec![format!("{into} = {call};")],
+        };
+        let part = |value| match value {
+            CapturedValue::After => "after",
+            CapturedValue::Before | CapturedValue::OnFailure => "before",
         };
         match &atomic.form {
-            AtomicForm::Read => assign(format!("rex_atomic_read({address})"), None),
+            AtomicForm::Read => assign(format!("rex_atomic_read({address})")),
             AtomicForm::Write(value) => match &into {
                 None => vec![format!("rex_atomic_write({address}, {});", text(value))],
                 Some((into, _)) => vec![format!(
@@ -40,11 +38,9 @@ impl BodyPrinter<'_> {
                 let function = (!reversed || is_commutative(operator))
                     .then(|| atomic_function(operator))
                     .flatten();
-                let after = matches!(into, Some((_, true)));
+                let after = matches!(into, Some((_, CapturedValue::After)));
                 match function {
-                    Some(function) if !after => {
-                        assign(format!("{function}({address}, {value})"), None)
-                    }
+                    Some(function) if !after => assign(format!("{function}({address}, {value})")),
                     _ => {
                         let expression = if *reversed {
                             format!("({value}) {operator} rex_old")
@@ -57,11 +53,8 @@ impl BodyPrinter<'_> {
                         );
                         match &into {
                             None => vec![format!("{call};")],
-                            Some((into, after)) => {
-                                vec![format!(
-                                    "{into} = {call}.{};",
-                                    if *after { "after" } else { "before" }
-                                )]
+                            Some((into, value)) => {
+                                vec![format!("{into} = {call}.{};", part(*value))]
                             }
                         }
                     }
@@ -78,14 +71,14 @@ impl BodyPrinter<'_> {
                 };
                 let value = text(value);
                 match &into {
-                    Some((into, true)) => {
+                    Some((into, CapturedValue::After)) => {
                         let pick = if *keeps_smaller { "<" } else { ">" };
                         vec![format!(
                             "{into} = rex_atomic_apply({address}, [&](decltype({}) rex_old) {{ return {value} {pick} rex_old ? {value} : rex_old; }}).after;",
                             value_of(location.trim())
                         )]
                     }
-                    _ => assign(format!("{function}({address}, {value})"), None),
+                    _ => assign(format!("{function}({address}, {value})")),
                 }
             }
             AtomicForm::CompareExchange { expected, desired } => {
@@ -94,13 +87,25 @@ impl BodyPrinter<'_> {
                     "rex_atomic_apply({address}, [&](decltype({}) rex_old) {{ return rex_old == ({expected}) ? ({desired}) : rex_old; }})",
                     value_of(location.trim())
                 );
-                match &into {
+                match captured {
                     None => vec![format!("{call};")],
-                    Some((into, after)) => {
-                        vec![format!(
-                            "{into} = {call}.{};",
-                            if *after { "after" } else { "before" }
-                        )]
+                    Some(AtomicCapture {
+                        into: Some(into),
+                        value: value @ (CapturedValue::Before | CapturedValue::After),
+                        success: None,
+                    }) => vec![format!("{} = {call}.{};", text(into), part(*value))],
+                    Some(capture) => {
+                        let mut lines = vec![format!("const auto rex_old = {call}.before;")];
+                        if let Some(success) = &capture.success {
+                            lines.push(format!("{} = rex_old == ({expected});", text(success)));
+                        }
+                        if let Some(into) = &capture.into {
+                            lines.push(format!(
+                                "if (rex_old != ({expected})) {} = rex_old;",
+                                text(into)
+                            ));
+                        }
+                        block(lines)
                     }
                 }
             }

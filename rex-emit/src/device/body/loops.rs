@@ -2,11 +2,13 @@
 
 use rex_ir::kernel::{
     Chunk, Crew, IterationSpace, LastprivatePlan, LastprivateTarget, LinearPlan, LoopPlan, Plan,
+    Prologue,
 };
 use rex_ir::region::{CanonicalLoop, LoopStep, Relation};
 use rex_ir::ty::{Meaning, TypeId, TypeKind};
 
 use super::lines::{block, is_braced, operand, step_in};
+use super::sized::sized_outer;
 use super::team::barrier;
 use super::{BodyPrinter, STEP};
 use crate::common::expr;
@@ -233,17 +235,25 @@ impl BodyPrinter<'_> {
         plan: &LastprivatePlan,
         space: IterationSpace,
     ) -> Vec<String> {
+        let is_team = space == IterationSpace::Teams;
+        let is_sized = self.program.types.is_variably_modified(plan.ty);
         let mut lines = Vec::new();
         if plan.target == LastprivateTarget::Outer {
-            let outer = self.declare_reference(plan.ty, &format!("{}__outer", plan.name));
-            lines.push(format!("{outer} = {};", plan.name));
+            let name = format!("{}__outer", plan.name);
+            lines.push(match is_sized {
+                true => sized_outer(&plan.name),
+                false => format!(
+                    "{} = {};",
+                    self.declare_reference(plan.ty, &name),
+                    plan.name
+                ),
+            });
         }
-        let declared = self.declare_mutable(plan.ty, &plan.name);
-        let is_team = space == IterationSpace::Teams;
-        lines.push(match is_team {
-            true => format!("__shared__ {declared};"),
-            false => format!("{declared};"),
-        });
+        let (name, ty) = (plan.name.clone(), plan.ty);
+        lines.extend(self.prologue(&match is_team {
+            true => Prologue::SharedPrivate { name, ty },
+            false => Prologue::Private { name, ty },
+        }));
         if plan.is_firstprivate {
             let copy = self.copy_of(plan.ty, &plan.name, &lastprivate_target(plan));
             lines.push(match is_team {
@@ -263,6 +273,7 @@ impl BodyPrinter<'_> {
             None => object.to_string(),
         };
         match types.get(types.desugar(ty)).kind {
+            _ if types.is_variably_modified(ty) => self.sized_assignment(ty, to, from),
             TypeKind::Array { .. } => format!(
                 "memcpy({}, {}, sizeof({}));",
                 address(to),

@@ -5,6 +5,7 @@ mod lines;
 mod loops;
 mod prologue;
 mod reduction;
+mod sized;
 mod team;
 
 use std::collections::BTreeSet;

@@ -1,6 +1,5 @@
 //! Lines that give a body its names back.
 
-use rex_ir::expr::Expr;
 use rex_ir::kernel::{ArrayOwner, Prologue};
 use rex_ir::ty::{TypeId, TypeKind};
 use rex_syntax::TextRange;
@@ -141,6 +140,18 @@ impl BodyPrinter<'_> {
                 }
                 lines
             }
+            Prologue::Private { name, ty } if types.is_variably_modified(*ty) => {
+                self.sized_private(*ty, name, &ArrayOwner::Thread)
+            }
+            Prologue::SharedPrivate { name, ty } if types.is_variably_modified(*ty) => {
+                self.sized_private(*ty, name, &ArrayOwner::Team)
+            }
+            Prologue::CopyOfOuter { name, ty } if types.is_variably_modified(*ty) => {
+                self.sized_copy(*ty, name, &ArrayOwner::Thread)
+            }
+            Prologue::SharedCopyOfOuter { name, ty } if types.is_variably_modified(*ty) => {
+                self.sized_copy(*ty, name, &ArrayOwner::Team)
+            }
             Prologue::Private { name, ty } => vec![format!("{};", self.declare_mutable(*ty, name))],
             Prologue::SizedArray {
                 name,
@@ -148,27 +159,8 @@ impl BodyPrinter<'_> {
                 extents,
                 owner,
             } => {
-                let value = types.spell(*element);
-                let print = |extent: &Expr| expr::print(self.program, self, extent);
-                let operands: Vec<String> = extents
-                    .iter()
-                    .map(|extent| expr::print_operand(self.program, self, extent))
-                    .collect();
-                let mut arguments = operands.join(" * ");
-                let class = match owner {
-                    ArrayOwner::Thread => "rex_thread_array",
-                    ArrayOwner::Team => "rex_team_array",
-                    ArrayOwner::TeamShared(before) => {
-                        arguments = format!("{arguments}, {}", print(before));
-                        "rex_team_array"
-                    }
-                };
                 // One line: a statement that stands for one.
-                vec![format!(
-                    "{class}<{value}> {name}__own({arguments}); rex_view<{value}, {}> {name}({name}__own.first(), {});",
-                    extents.len(),
-                    extents.iter().map(print).collect::<Vec<_>>().join(", ")
-                )]
+                vec![self.sized_array(name, *element, extents, owner).join(" ")]
             }
             Prologue::SharedPrivate { name, ty } => {
                 let mut lines = self.shared_object(*ty, name);

@@ -62,7 +62,7 @@ pub fn identifiers(text: &str, range: TextRange) -> impl Iterator<Item = TextRan
     let mut last: Option<Token> = None;
     significant_tokens(text, range).filter_map(move |token| {
         let qualified = last.is_some_and(|last| match last.text(text) {
-            "." | "->" | ".*" | "->*" => last.kind == TokenKind::Punct,
+            "." | "->" => last.kind == TokenKind::Punct,
             "::" => before_last.is_some_and(|token: Token| {
                 token.kind == TokenKind::Identifier || token.text(text) == ">"
             }),

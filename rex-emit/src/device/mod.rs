@@ -7,6 +7,7 @@ mod class;
 mod function;
 mod instances;
 mod kernel;
+mod namespaces;
 mod references;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -100,6 +101,7 @@ pub(crate) fn emit(program: &Program) -> Result<Vec<u8>, EditConflict> {
         has_words: false,
         has_header: false,
         has_omp: false,
+        named_namespaces: namespaces::named(program),
         n_reductions: 0,
         names_in_headers: headers::names_included_by(program, includes.map(|item| item.range)),
     };
@@ -125,6 +127,8 @@ struct Device<'p> {
     has_header: bool,
     /// `<omp.h>` is there.
     has_omp: bool,
+    /// Namespaces that `using namespace` and aliases name: they are declared, if only empty.
+    named_namespaces: BTreeSet<&'p str>,
     /// How many of the reductions that the program declares are there.
     n_reductions: usize,
     /// What headers of the project name that the device file includes: their host functions stay in it.
@@ -264,6 +268,7 @@ impl<'p> Device<'p> {
                     self.has_omp |= item.kind == ItemKind::Include && text.contains("omp.h");
                     self.line(text.trim_end());
                 }
+                ItemKind::Type if self.is_using_of_host(item.range) => {}
                 ItemKind::Type => {
                     self.header();
                     let text = class::print(self.program, item.range)?;
@@ -285,7 +290,7 @@ impl<'p> Device<'p> {
                     self.items(items)?;
                 }
                 ItemKind::Block { open, items } => {
-                    if self.block_is_needed(items) {
+                    if self.block_is_needed(items) || self.is_named_namespace(*open) {
                         self.header();
                         let text = self.block_head(*open);
                         self.line(&text);

@@ -3,10 +3,11 @@
 use rex_syntax::TextRange;
 use rex_syntax::cst::{Node, parse_fragment};
 use rex_syntax::kind::{Field, Kind};
+use rex_syntax::source::Language;
 use smol_str::SmolStr;
 
 use super::Builder;
-use crate::symbol::SymbolKind;
+use crate::symbol::{Symbol, SymbolId, SymbolKind};
 use crate::ty::{Category, Meaning, RecordId, Type, TypeId, TypeKind};
 
 impl<'u> Builder<'u> {
@@ -20,7 +21,7 @@ impl<'u> Builder<'u> {
         let Some(initializer) = initializer else {
             return ty;
         };
-        if !self.mentions_auto(ty) {
+        if !self.mentions_auto(ty) || !self.is_decided_by_initializer(ty) {
             return ty;
         }
         match self.expression_type(initializer, at, 0) {
@@ -33,6 +34,17 @@ impl<'u> Builder<'u> {
         match &self.types.get(ty).kind {
             TypeKind::Named { meaning, .. } => *meaning == Meaning::Auto,
             TypeKind::Pointer(to) | TypeKind::Reference(to) => self.mentions_auto(*to),
+            TypeKind::Array { .. } | TypeKind::Function { .. } => false,
+        }
+    }
+
+    /// Whether the type is `auto` and not, for instance, a class template without arguments or `decltype(x)`.
+    fn is_decided_by_initializer(&self, ty: TypeId) -> bool {
+        match &self.types.get(ty).kind {
+            TypeKind::Named { spelling, .. } => {
+                matches!(spelling.as_str(), "auto" | "decltype(auto)" | "__auto_type")
+            }
+            TypeKind::Pointer(to) | TypeKind::Reference(to) => self.is_decided_by_initializer(*to),
             TypeKind::Array { .. } | TypeKind::Function { .. } => false,
         }
     }
@@ -90,21 +102,9 @@ impl<'u> Builder<'u> {
         match node.kind() {
             Kind::NumberLiteral => Some(self.number_type(node.text())),
             Kind::True | Kind::False => Some(self.types.named("bool", Meaning::Bool)),
-            Kind::CharLiteral => Some(self.types.named(
-                "char",
-                Meaning::Integer {
-                    bits: 8,
-                    signed: true,
-                },
-            )),
-            Kind::StringLiteral => {
-                let char = self.types.named(
-                    "char",
-                    Meaning::Integer {
-                        bits: 8,
-                        signed: true,
-                    },
-                );
+            Kind::CharLiteral if node.text().starts_with('\'') => Some(self.char_type()),
+            Kind::StringLiteral if node.text().starts_with('"') => {
+                let char = self.char_type();
                 let mut constant = self.types.get(char).clone();
                 constant.is_const = true;
                 let constant = self.types.intern(constant);
@@ -156,6 +156,9 @@ impl<'u> Builder<'u> {
             }
             Kind::NewExpression => {
                 let ty = node.field(Field::Type)?;
+                if self.lacks_template_arguments(ty, at) {
+                    return None;
+                }
                 let ty = self.specifier_type(ty, at);
                 Some(self.types.plain(TypeKind::Pointer(ty)))
             }
@@ -168,6 +171,9 @@ impl<'u> Builder<'u> {
             )),
             Kind::CompoundLiteralExpression => {
                 let ty = node.field(Field::Type)?;
+                if self.lacks_template_arguments(ty, at) {
+                    return None;
+                }
                 match ty.kind() {
                     Kind::TypeDescriptor => Some(self.descriptor_type(ty, at)),
                     _ => Some(self.specifier_type(ty, at)),
@@ -176,9 +182,18 @@ impl<'u> Builder<'u> {
             Kind::CallExpression => self.call_type(node, at),
             Kind::AssignmentExpression => self.expression_type(node.field(Field::Left)?, at, next),
             Kind::UpdateExpression => self.expression_type(node.field(Field::Argument)?, at, next),
-            Kind::UnaryExpression => self.expression_type(node.field(Field::Argument)?, at, next),
+            Kind::UnaryExpression => {
+                let operand = self.expression_type(node.field(Field::Argument)?, at, next)?;
+                match node.field(Field::Operator)?.text() {
+                    "!" if self.has_builtin_operators(operand) => Some(self.truth_type()),
+                    "-" | "+" | "~" => self.promoted(operand),
+                    _ => None,
+                }
+            }
             Kind::ConditionalExpression => {
-                self.expression_type(node.field(Field::Consequence)?, at, next)
+                let chosen = self.expression_type(node.field(Field::Consequence)?, at, next)?;
+                let other = self.expression_type(node.field(Field::Alternative)?, at, next);
+                self.chosen_type(chosen, other)
             }
             Kind::BinaryExpression => {
                 let left = self.expression_type(node.field(Field::Left)?, at, next)?;
@@ -194,11 +209,15 @@ impl<'u> Builder<'u> {
         match function.kind() {
             Kind::Identifier => {
                 let Some(symbol) = self.scopes.resolve(&self.symbols, function.text(), at) else {
-                    return self.header_function_type(function.text());
+                    return self
+                        .header_function_type(function.text())
+                        .filter(|ty| !self.may_be_overloaded(*ty));
                 };
                 let found = &self.symbols[symbol];
                 match found.kind {
-                    SymbolKind::Function | SymbolKind::Type => Some(found.ty),
+                    SymbolKind::Function => self.only_result(symbol),
+                    SymbolKind::Type if self.lacks_template_arguments(function, at) => None,
+                    SymbolKind::Type => Some(found.ty),
                     _ => None,
                 }
             }
@@ -218,6 +237,30 @@ impl<'u> Builder<'u> {
             Kind::FieldExpression => self.member_call_type(function, at),
             _ => None,
         }
+    }
+
+    /// What a function returns, if all functions of its name return the same.
+    fn only_result(&self, function: SymbolId) -> Option<TypeId> {
+        let found = &self.symbols[function];
+        let is_other = |(_, other): (SymbolId, &Symbol)| {
+            other.kind == SymbolKind::Function
+                && other.name == found.name
+                && !self.types.is_same_object(other.ty, found.ty)
+        };
+        let is_known = self.types.category(found.ty) != Category::Dependent;
+        (is_known && !self.symbols.iter().any(is_other)).then_some(found.ty)
+    }
+
+    /// Whether C++ has other functions of the name of one of a header that returns this type: `sqrt` of a `float` is a `float`.
+    fn may_be_overloaded(&self, returns: TypeId) -> bool {
+        self.unit.language == Language::Cxx
+            && matches!(
+                self.types.get(self.types.object_type(returns)).kind,
+                TypeKind::Named {
+                    meaning: Meaning::Float { .. } | Meaning::WideArithmetic,
+                    ..
+                }
+            )
     }
 
     /// The type of `object.name()`.
@@ -244,6 +287,14 @@ impl<'u> Builder<'u> {
             let is_constant = self.types.get(self.types.object_type(object)).is_const;
             let fits = |ty: &&TypeId| is_constant || !self.points_to_constant(**ty);
             let found = returns.iter().find(fits).or(returns.first()).copied();
+            // Overloads that differ in more than in what the result points to.
+            let is_only = |found: &TypeId| {
+                returns.iter().all(|other| {
+                    self.types.is_same_object(*other, *found)
+                        || self.points_to_constant(*other) != self.points_to_constant(*found)
+                })
+            };
+            let found = found.filter(is_only);
             let is_known = |found: &TypeId| {
                 self.types.category(*found) != Category::Unknown && !self.mentions_auto(*found)
             };
@@ -356,51 +407,117 @@ impl<'u> Builder<'u> {
     }
 
     fn binary_type(&mut self, operator: &str, left: TypeId, right: TypeId) -> Option<TypeId> {
+        let is_builtin = self.has_builtin_operators(left) && self.has_builtin_operators(right);
+        if !is_builtin {
+            return None;
+        }
         match operator {
-            "<" | ">" | "<=" | ">=" | "==" | "!=" | "&&" | "||" => {
-                return Some(self.types.named(
-                    "int",
-                    Meaning::Integer {
-                        bits: 32,
-                        signed: true,
-                    },
-                ));
-            }
-            "<<" | ">>" => return Some(left),
-            _ => {}
+            "<" | ">" | "<=" | ">=" | "==" | "!=" | "&&" | "||" => Some(self.truth_type()),
+            "<<" | ">>" => self.promoted(left),
+            "-" if self.is_pointer(left) && self.is_pointer(right) => Some(self.types.named(
+                "ptrdiff_t",
+                Meaning::Integer {
+                    bits: 64,
+                    signed: true,
+                },
+            )),
+            _ if self.is_pointer(left) => Some(left),
+            _ if self.is_pointer(right) => Some(right),
+            _ => self.common_type(left, right),
         }
-        if self.is_pointer(left) {
-            return Some(left);
+    }
+
+    /// The type of `c ? chosen : other`.
+    fn chosen_type(&mut self, chosen: TypeId, other: Option<TypeId>) -> Option<TypeId> {
+        let is_c = self.unit.language == Language::C;
+        let Some(other) = other else {
+            // A null pointer that a macro writes, most often.
+            return is_c.then_some(chosen);
+        };
+        if self.types.is_same_object(chosen, other) {
+            let object = self.types.object_type(chosen);
+            return Some(self.types.unqualified(object));
         }
-        if self.is_pointer(right) {
-            return Some(right);
+        match [chosen, other].map(|ty| self.is_pointer(ty)) {
+            [false, false] => self.common_type(chosen, other),
+            [true, _] if is_c => Some(chosen),
+            [_, true] if is_c => Some(other),
+            _ => None,
         }
-        let rank = |ty: TypeId| match &self.types.get(self.types.object_type(ty)).kind {
+    }
+
+    /// Whether operators of a type are those of the language: no class has its own.
+    fn has_builtin_operators(&self, ty: TypeId) -> bool {
+        let ty = self.types.object_type(ty);
+        match &self.types.get(ty).kind {
+            TypeKind::Pointer(_) | TypeKind::Array { .. } => true,
+            TypeKind::Named { meaning, .. } => matches!(
+                meaning,
+                Meaning::Bool | Meaning::Integer { .. } | Meaning::Float { .. }
+            ),
+            TypeKind::Reference(_) | TypeKind::Function { .. } => false,
+        }
+    }
+
+    /// What a comparison gives.
+    fn truth_type(&mut self) -> TypeId {
+        match self.unit.language {
+            Language::Cxx => self.types.named("bool", Meaning::Bool),
+            Language::C => self.int_type(),
+        }
+    }
+
+    fn int_type(&mut self) -> TypeId {
+        let meaning = Meaning::Integer {
+            bits: 32,
+            signed: true,
+        };
+        self.types.named("int", meaning)
+    }
+
+    fn char_type(&mut self) -> TypeId {
+        let meaning = Meaning::Integer {
+            bits: 8,
+            signed: true,
+        };
+        self.types.named("char", meaning)
+    }
+
+    /// How far up an arithmetic type stands in conversions; `None` for any other type.
+    fn conversion_rank(&self, ty: TypeId) -> Option<u32> {
+        match &self.types.get(self.types.object_type(ty)).kind {
             TypeKind::Named {
                 meaning: Meaning::Float { bits },
                 ..
-            } => 1000 + u32::from(*bits),
+            } => Some(1000 + u32::from(*bits)),
             TypeKind::Named {
                 meaning: Meaning::Integer { bits, signed },
                 ..
-            } => u32::from(*bits) * 2 + u32::from(!*signed),
-            _ => 0,
-        };
-        let (left_rank, right_rank) = (rank(left), rank(right));
-        if left_rank == 0 || right_rank == 0 {
-            return None;
+            } => Some(u32::from(*bits) * 2 + u32::from(!*signed)),
+            TypeKind::Named {
+                meaning: Meaning::Bool,
+                ..
+            } => Some(1),
+            _ => None,
         }
-        let int_rank = 64;
-        if left_rank.max(right_rank) < int_rank {
-            return Some(self.types.named(
-                "int",
-                Meaning::Integer {
-                    bits: 32,
-                    signed: true,
-                },
-            ));
-        }
-        Some(if right_rank > left_rank { right } else { left })
+    }
+
+    /// The type of an arithmetic operand by itself: `int` for what is smaller.
+    fn promoted(&mut self, ty: TypeId) -> Option<TypeId> {
+        const INT_RANK: u32 = 64;
+        let rank = self.conversion_rank(ty)?;
+        let ty = self.types.object_type(ty);
+        Some(match rank < INT_RANK {
+            true => self.int_type(),
+            false => self.types.unqualified(ty),
+        })
+    }
+
+    /// The type that two arithmetic operands are converted to.
+    fn common_type(&mut self, left: TypeId, right: TypeId) -> Option<TypeId> {
+        let (left, right) = (self.promoted(left)?, self.promoted(right)?);
+        let is_greater = self.conversion_rank(right)? > self.conversion_rank(left)?;
+        Some(if is_greater { right } else { left })
     }
 
     fn number_type(&mut self, text: &str) -> TypeId {

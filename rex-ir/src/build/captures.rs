@@ -275,6 +275,7 @@ impl<'u> Builder<'u> {
             }
         }
         let deduced = self.deduced_variables(&captures);
+        self.add_local_usings(node, statement, &mut uses);
         uses.declarations.sort();
         let local_declarations = uses
             .declarations
@@ -375,21 +376,17 @@ impl<'u> Builder<'u> {
 
     /// Members that a region uses are mapped along with those that its clauses map.
     fn add_used_members(&mut self, statement: TextRange, uses: &Uses, maps: &mut Vec<MapItem>) {
-        let first_steps = |item: &MapItem| -> Option<(bool, Option<SmolStr>)> {
-            let mut steps = item.steps.iter();
-            let is_object = matches!(steps.next()?.kind, StepKind::Deref);
-            let member = match steps.next().map(|step| &step.kind) {
-                Some(StepKind::Member(name)) => Some(name.clone()),
-                _ => None,
-            };
-            Some((is_object, member))
+        let member = |step: Option<&PathStep>| match &step?.kind {
+            StepKind::Member(name) => Some(name.clone()),
+            _ => None,
         };
-        let of_this: Vec<_> = maps
+        // A member of the object, and the member of that one, if only that is mapped.
+        let of_this: Vec<(Option<SmolStr>, Option<SmolStr>)> = maps
             .iter()
-            .filter(|item| item.root == CapturedObject::This)
-            .filter_map(first_steps)
+            .filter(|item| item.root == CapturedObject::This && !item.steps.is_empty())
+            .map(|item| (member(item.steps.get(1)), member(item.steps.get(2))))
             .collect();
-        let maps_object = of_this.iter().any(|(_, member)| member.is_none());
+        let maps_object = of_this.iter().any(|(member, _)| member.is_none());
         if of_this.is_empty() || maps_object {
             return;
         }
@@ -405,15 +402,24 @@ impl<'u> Builder<'u> {
         };
         let mut used: IndexMap<SmolStr, TextRange> = IndexMap::new();
         let mut whole = None;
-        for at in uses.member_uses.iter().copied() {
-            used.entry(self.text(at).into()).or_insert(at);
-        }
+        let mut members: Vec<TextRange> = uses.member_uses.clone();
         for at in uses.this_uses.iter().copied() {
             match member_of_this(self.source, at) {
-                Some(member) => {
-                    used.entry(self.text(member).into()).or_insert(member);
-                }
+                Some(member) => members.push(member),
                 None => whole = Some(at),
+            }
+        }
+        for at in members {
+            let name = SmolStr::from(self.text(at));
+            let inner = inner_member(self.source, at).map(|inner| self.text(inner));
+            let is_mapped = of_this.iter().any(|(member, part)| {
+                member.as_ref() == Some(&name)
+                    && part
+                        .as_ref()
+                        .is_none_or(|part| Some(part.as_str()) == inner)
+            });
+            if !is_mapped && statement.contains_range(at) {
+                used.entry(name).or_insert(at);
             }
         }
         let object = PathStep {
@@ -432,12 +438,6 @@ impl<'u> Builder<'u> {
             steps,
         };
         for (name, at) in used {
-            let is_mapped = of_this
-                .iter()
-                .any(|(_, member)| member.as_ref() == Some(&name));
-            if is_mapped || !statement.contains_range(at) {
-                continue;
-            }
             let is_static = self
                 .types
                 .field(class, &name)
@@ -510,7 +510,9 @@ impl<'u> Builder<'u> {
             .collect();
         for node in nodes {
             match node.kind() {
-                Kind::Identifier => {
+                Kind::Identifier | Kind::FieldIdentifier
+                    if node.kind() == Kind::Identifier || is_member_pointer(node) =>
+                {
                     let name = Name {
                         text: node.text(),
                         at: node.range(),
@@ -913,6 +915,38 @@ impl<'u> Builder<'u> {
         }
     }
 
+    /// What the blocks around a region say about names of namespaces: `using namespace a;`, `using a::b;`, `namespace b = a;`.
+    fn add_local_usings(&self, node: Node<'u>, statement: TextRange, uses: &mut Uses) {
+        let blocks = node
+            .ancestors()
+            .filter(|outer| outer.kind() == Kind::CompoundStatement);
+        let found = blocks
+            .flat_map(|block| block.children())
+            .filter(|child| child.range().end() <= statement.start());
+        for child in found {
+            let name = match child.kind() {
+                Kind::UsingDeclaration => child.children().last(),
+                Kind::NamespaceAliasDefinition => child.field(Field::Name),
+                _ => continue,
+            };
+            let Some(name) = name else { continue };
+            let name = super::scopes::last_component(name.text());
+            let is_directive = child
+                .tokens_and_children()
+                .any(|token| token.token() == "namespace")
+                && child.kind() == Kind::UsingDeclaration;
+            let is_named = || {
+                lex::significant_tokens(self.source, statement)
+                    .any(|token| token.text(self.source) == name)
+            };
+            if is_directive || is_named() {
+                let range = child.range();
+                uses.declarations
+                    .insert((range.start().into(), range.end().into()));
+            }
+        }
+    }
+
     fn use_global(&mut self, symbol: SymbolId, uses: &mut Uses) {
         uses.globals.insert(symbol);
     }
@@ -1244,7 +1278,7 @@ impl<'u> Builder<'u> {
             && matches!(
                 self.types.get(self.types.object_type(ty)).kind,
                 TypeKind::Named {
-                    meaning: Meaning::Unknown,
+                    meaning: Meaning::Unknown | Meaning::Auto,
                     ..
                 }
             )
@@ -1391,6 +1425,13 @@ impl Uses {
     }
 }
 
+/// `n` of `s.n`, given `s`.
+fn inner_member(source: &str, outer: TextRange) -> Option<TextRange> {
+    let rest = TextRange::new(outer.end(), rex_syntax::TextSize::of(source));
+    let mut tokens = lex::significant_tokens(source, rest);
+    (tokens.next()?.text(source) == ".").then_some(tokens.next()?.range)
+}
+
 /// The member named in `this->member`, from the place of `this`.
 fn member_of_this(source: &str, this: TextRange) -> Option<TextRange> {
     let after = TextRange::new(this.end(), rex_syntax::TextSize::of(source));
@@ -1411,6 +1452,15 @@ fn qualified_around(node: Node<'_>) -> Option<Node<'_>> {
         whole = parent;
     }
     (whole != node).then_some(whole)
+}
+
+/// Whether a node is `m` of `object.*m`: a variable, not a member.
+fn is_member_pointer(node: Node<'_>) -> bool {
+    node.parent().is_some_and(|parent| {
+        parent
+            .tokens_and_children()
+            .any(|child| child.token() == ".*")
+    })
 }
 
 fn is_callee(node: Node<'_>) -> bool {

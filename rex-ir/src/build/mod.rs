@@ -121,6 +121,8 @@ struct Builder<'u> {
     records_by_range: FxHashMap<TextRange, RecordId>,
     /// The classes whose bodies are being read, outermost first.
     open_records: Vec<(SmolStr, RecordId)>,
+    /// Class templates.
+    class_templates: FxHashSet<RecordId>,
     /// Scopes of classes.
     class_scopes: FxHashMap<RecordId, ScopeId>,
     /// Static data members by class and name.
@@ -187,6 +189,7 @@ impl<'u> Builder<'u> {
             header_constants: FxHashSet::default(),
             records_by_range: FxHashMap::default(),
             open_records: Vec::new(),
+            class_templates: FxHashSet::default(),
             class_scopes: FxHashMap::default(),
             static_fields: FxHashMap::default(),
             spelled_symbols: FxHashMap::default(),

@@ -409,7 +409,12 @@ impl<'u> Builder<'u> {
     }
 
     fn declare_variables(&mut self, node: Node<'u>, scope: ScopeId, context: &Context) {
-        let base = self.base_type(node, node.range());
+        let mut base = self.base_type(node, node.range());
+        if let Some(specifier) = node.field(Field::Type)
+            && self.lacks_template_arguments(specifier, node.range())
+        {
+            base = self.types.named(specifier.text(), Meaning::Auto);
+        }
         let is_static = has_storage(node, "static") || has_storage(node, "thread_local");
         for declarator in node.fields(Field::Declarator) {
             if declarator.kind() == Kind::StructuredBindingDeclarator
@@ -676,6 +681,7 @@ impl<'u> Builder<'u> {
         {
             let ty = self.record_type(specifier, specifier.range());
             self.declare_tag(scope, specifier, name, ty);
+            self.class_templates.extend(self.types.record(ty));
         }
         if node.kind() == Kind::FunctionDefinition
             && let Some(name) = node.field(Field::Declarator).and_then(declared_name)

@@ -4,12 +4,13 @@ use rex_syntax::TextRange;
 use rex_syntax::cst::{Node, parse_fragment};
 use rex_syntax::kind::{Field, Kind};
 use rex_syntax::lex;
+use rex_syntax::source::Language;
 use smol_str::SmolStr;
 
 use super::Builder;
 use crate::namer;
 use crate::symbol::{Symbol, SymbolKind};
-use crate::ty::{self, Extent, Meaning, Record, Type, TypeId, TypeKind};
+use crate::ty::{self, Category, Extent, Meaning, Record, Type, TypeId, TypeKind};
 
 /// A declarator: the declared name and its type.
 pub(super) struct Declared<'t> {
@@ -225,9 +226,53 @@ impl Builder<'_> {
                 self.types.named(text, meaning)
             }
             Kind::PlaceholderTypeSpecifier | Kind::Auto => self.types.named(text, Meaning::Auto),
+            Kind::Decltype => self.declared_type_of(node, &text, at),
             Kind::DependentType => self.types.named(text, Meaning::Dependent),
             _ => self.types.named(text, Meaning::Unknown),
         }
+    }
+
+    /// `decltype(x)`, `typeof` is not one: where the type of its operand is not known, the compiler tells.
+    fn declared_type_of(&mut self, node: Node<'_>, text: &str, at: TextRange) -> TypeId {
+        let operand = node.only_child();
+        let known = operand
+            .filter(|operand| operand.kind() == Kind::Identifier)
+            .and_then(|operand| self.scopes.resolve(&self.symbols, operand.text(), at))
+            .map(|symbol| &self.symbols[symbol])
+            .filter(|symbol| symbol.kind.is_variable())
+            .map(|symbol| symbol.ty);
+        match known {
+            Some(ty) if self.types.category(ty) != Category::Unknown => ty,
+            _ => self.types.named(text, Meaning::Auto),
+        }
+    }
+
+    /// Whether a type specifier names a class template, whose arguments the initializer decides.
+    pub(super) fn lacks_template_arguments(&self, specifier: Node<'_>, at: TextRange) -> bool {
+        let is_name = matches!(
+            specifier.kind(),
+            Kind::TypeIdentifier | Kind::Identifier | Kind::QualifiedIdentifier
+        );
+        if !is_name || self.unit.language != Language::Cxx || specifier.text().ends_with('>') {
+            return false;
+        }
+        let name = super::scopes::last_component(specifier.text()).trim();
+        let Some(symbol) = self.scopes.resolve_type(&self.symbols, name, at) else {
+            return crate::headers::type_declaration(self.unit, name)
+                .is_some_and(|text| text.starts_with("template"));
+        };
+        let Some(record) = self.types.record(self.symbols[symbol].ty) else {
+            return false;
+        };
+        // Inside the class, its name means the class with its own parameters.
+        let is_inside = |node: Node<'_>| match node.kind() {
+            Kind::FunctionDefinition => node
+                .field(Field::Declarator)
+                .and_then(declared_name)
+                .is_some_and(|declared| declared.text().contains("::")),
+            _ => Some(node.range()) == self.types.records[record].body,
+        };
+        self.class_templates.contains(&record) && !specifier.ancestors().any(is_inside)
     }
 
     /// Whether a node names a template parameter in scope.
@@ -647,6 +692,12 @@ impl Builder<'_> {
                     });
                     current.field(Field::Declarator)
                 }
+                Kind::QualifiedIdentifier if member_pointer(current).is_some() => {
+                    // `T C::*p`: the compiler tells how wide it is.
+                    ty = self.types.named(squeeze(node.text()), Meaning::Auto);
+                    current = member_pointer(current).unwrap_or(current);
+                    current.field(Field::Declarator)
+                }
                 Kind::FunctionDeclarator | Kind::AbstractFunctionDeclarator => {
                     let list = current.field(Field::Parameters);
                     let text = list.map_or("()".into(), |list| squeeze(list.text()));
@@ -810,6 +861,9 @@ pub(super) fn declared_name(node: Node<'_>) -> Option<Node<'_>> {
     let mut current = node;
     loop {
         current = match current.kind() {
+            Kind::QualifiedIdentifier if member_pointer(current).is_some() => {
+                member_pointer(current)?
+            }
             Kind::Identifier
             | Kind::FieldIdentifier
             | Kind::TypeIdentifier
@@ -825,6 +879,15 @@ pub(super) fn declared_name(node: Node<'_>) -> Option<Node<'_>> {
             _ => current.field(Field::Declarator)?,
         };
     }
+}
+
+/// `*p` of `C::*p`, the declarator of a pointer to a member.
+fn member_pointer(qualified: Node<'_>) -> Option<Node<'_>> {
+    let mut node = qualified;
+    while node.kind() == Kind::QualifiedIdentifier {
+        node = node.field(Field::Name)?;
+    }
+    (node.kind() == Kind::PointerTypeDeclarator).then_some(node)
 }
 
 /// Whether a declarator stands in parentheses that were blanked for the grammar.

@@ -8,7 +8,9 @@ use rex_ir::kernel::{
 use rex_ir::map::{PathStep, StepKind};
 use rex_ir::namer;
 use rex_ir::program::{Program, ReductionInitializer};
-use rex_ir::region::{Construct, DataSharing, ReductionOperation, SharingAttribute};
+use rex_ir::region::{
+    CapturedObject, Construct, DataSharing, ReductionOperation, SharingAttribute,
+};
 use rex_ir::ty::{Category, Extent, TypeId, TypeKind};
 use rex_syntax::diag::{Code, Diagnostic};
 use rex_syntax::{TextRange, lex};
@@ -195,11 +197,25 @@ impl Planner<'_> {
     }
 
     pub(super) fn value_type(&self, symbol: rex_ir::symbol::SymbolId) -> TypeId {
-        let ty = self.program.symbols[symbol].ty;
-        match self.program.types.get(ty).kind {
+        let declared = self.program.symbols[symbol].ty;
+        let types = &self.program.types;
+        let ty = match types.category(declared) {
+            // A type that only the compiler knows is a parameter of the kernel.
+            Category::Unknown => self.captured_type(symbol).unwrap_or(declared),
+            _ => declared,
+        };
+        match types.get(ty).kind {
             TypeKind::Reference(to) => to,
             _ => ty,
         }
+    }
+
+    fn captured_type(&self, symbol: rex_ir::symbol::SymbolId) -> Option<TypeId> {
+        let captures = &self.program.regions[self.region?].captures;
+        let found = captures
+            .iter()
+            .find(|capture| capture.object == CapturedObject::Variable(symbol))?;
+        Some(found.ty)
     }
 
     fn reductions(

@@ -51,6 +51,10 @@ impl Scan<'_> {
             let text = token.text(self.text);
             match token.kind {
                 TokenKind::Punct => {
+                    if text == "->*" {
+                        // The grammar knows `.*` only.
+                        mask.put(token.range.start(), " .*");
+                    }
                     begins_statement = self.punctuation(idx, text, &mut open, &mut head);
                 }
                 TokenKind::Identifier => {

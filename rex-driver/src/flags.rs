@@ -37,7 +37,7 @@ pub enum FlagKind {
     Dependency,
     /// `-flto…`: code generation at link time.
     LinkTimeOptimization,
-    /// Another compiler's offload options, such as `-fopenmp-targets=`; never passed on.
+    /// Another compiler's offload options, such as `-fopenmp-targets=`, and its name for this machine; never passed on.
     Offload,
     /// `-l`, `-L`, `-Wl,` and the like.
     Link,
@@ -57,6 +57,16 @@ pub struct Flag {
 }
 
 impl Flag {
+    /// A flag given as its words, of which there must be one.
+    pub fn new(words: Vec<OsString>) -> Flag {
+        let text = words[0].to_string_lossy();
+        let kind = match names_this_machine(&text, words.get(1)) {
+            true => FlagKind::Offload,
+            false => kind_of(&text),
+        };
+        Flag { kind, words }
+    }
+
     /// The flag with its folder or file as seen from elsewhere, if it names one below `folder`.
     pub fn resolved_in(&self, folder: &Path) -> Flag {
         const NAMES: &[&str] = &[
@@ -159,8 +169,7 @@ impl CompilerFlags {
             };
             return;
         }
-        let kind = kind_of(&text);
-        self.flags.push(Flag { words, kind });
+        self.flags.push(Flag::new(words));
     }
 
     /// The language that `-x` set for every file, if it did.
@@ -451,7 +460,7 @@ const KINDS: &[(FlagKind, &[&str], &[&str])] = &[
 ];
 
 /// Decides what a flag is for by its first word.
-pub fn kind_of(flag: &str) -> FlagKind {
+fn kind_of(flag: &str) -> FlagKind {
     if flag == "-ansi" {
         return FlagKind::Standard(None);
     }
@@ -469,6 +478,21 @@ pub fn kind_of(flag: &str) -> FlagKind {
             exact.contains(&flag) || prefixes.iter().any(|prefix| flag.starts_with(prefix))
         })
         .map_or(FlagKind::Other, |(kind, ..)| *kind)
+}
+
+/// Whether a flag is clang's way to compile for the machine that it runs on, as compilers do anyway.
+fn names_this_machine(flag: &str, value: Option<&OsString>) -> bool {
+    let triple = match (flag, value) {
+        ("-target", Some(triple)) => triple.to_string_lossy(),
+        _ => match flag.strip_prefix("--target=") {
+            Some(triple) => triple.into(),
+            None => return false,
+        },
+    };
+    let machine = triple
+        .strip_prefix(std::env::consts::ARCH)
+        .and_then(|rest| rest.strip_prefix('-'));
+    machine.is_some_and(|rest| rest.ends_with("linux-gnu") || rest.ends_with("linux"))
 }
 
 /// Names the language of an input: `-x` decides, else the file's extension.

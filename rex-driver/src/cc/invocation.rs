@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use rex_syntax::source::Language;
 
-use crate::flags::{CompilerFlags, Flag, FlagKind, kind_of, takes_separate_value};
+use crate::flags::{CompilerFlags, Flag, FlagKind, takes_separate_value};
 use crate::preprocessed::{Form, language_of_expanded};
 
 /// How far the compiler goes.
@@ -114,14 +114,11 @@ impl Invocation {
                 explicit = Explicit::parse(&value);
                 invocation.passed_on.extend(["-x".into(), value]);
             } else {
-                let mut flag = Flag {
-                    kind: kind_of(&text),
-                    words: vec![word],
-                };
+                let mut flag = vec![word];
                 if takes_separate_value(&text) {
-                    flag.words.extend(words.next());
+                    flag.extend(words.next());
                 }
-                invocation.take_flag(flag);
+                invocation.take_flag(Flag::new(flag));
             }
         }
         invocation
@@ -426,6 +423,22 @@ mod tests {
             assert!(parse(line).unsupported.is_some(), "{line}");
             assert_eq!(parse(line).arch, None, "{line}");
         }
+    }
+
+    #[test]
+    fn the_target_of_this_machine_is_not_passed_on() {
+        let machine = format!("{}-pc-linux-gnu", std::env::consts::ARCH);
+        for line in [
+            format!("-target {machine} a.c"),
+            format!("--target={machine} a.c"),
+        ] {
+            let invocation = parse(&line);
+            assert_eq!(invocation.passed_on, ["a.c"], "{line}");
+            assert_eq!(invocation.device, Device::Unspecified);
+            assert_eq!(invocation.flags().count(), 0);
+        }
+        let other = parse("-target riscv64-linux-gnu a.c");
+        assert_eq!(other.flags().count(), 1);
     }
 
     #[test]

@@ -593,6 +593,8 @@ pub enum Chunk {
     Given(Expr),
     /// The same, for each thread of the grid on its own.
     OfThreads(Expr),
+    /// The first for each team; of these, the second for each of its threads.
+    OfBoth(Expr, Expr),
     /// All of a thread's.
     Even,
 }

@@ -12,7 +12,7 @@ use rex_ir::kernel::BodyText;
 use rex_ir::program::{DeviceCode, DeviceFunction, Program};
 use rex_ir::region::{Call, Callee};
 use rex_ir::symbol::{SymbolId, SymbolKind};
-use rex_ir::ty::Category;
+use rex_ir::ty::{Category, TypeId};
 use rex_syntax::diag::{Code, Severity};
 use rex_syntax::source::Language;
 use rex_syntax::{TextRange, lex};
@@ -133,16 +133,23 @@ fn closure(cx: &mut PassCx<'_>) -> DeviceCode {
     }
     add_constants_of_types(program, &program.items, &mut closure);
     let mut missing: Vec<Call> = Vec::new();
-    let mut n_read = 0;
+    let (mut n_read, mut n_scanned) = (0, 0);
     loop {
         while let Some(call) = closure.pending.pop() {
             follow(program, &call, &mut closure, &mut missing);
         }
-        let Some(symbol) = closure.variables.get_index(n_read).copied() else {
+        if let Some(symbol) = closure.variables.get_index(n_read).copied() {
+            n_read += 1;
+            read_initializer(program, symbol, &mut closure);
+            let ty = program.symbols[symbol].ty;
+            construct(program, program.types.innermost_element(ty), &mut closure);
+            continue;
+        }
+        let Some(range) = next_text(program, &closure, n_scanned) else {
             break;
         };
-        n_read += 1;
-        read_initializer(program, symbol, &mut closure);
+        n_scanned += 1;
+        construct_objects(program, range, &mut closure);
     }
     let variables = declarations(program, &closure.variables);
     report_missing(cx, missing);
@@ -328,6 +335,68 @@ fn follow(program: &Program, call: &Call, closure: &mut Closure, missing: &mut V
     let is_called_in_text = program.text(call.at) == call.name;
     if is_called_in_text {
         missing.push(call.clone());
+    }
+}
+
+/// The texts of device code one after the other: the regions, then the functions as they are found.
+fn next_text(program: &Program, closure: &Closure, idx: usize) -> Option<TextRange> {
+    let mut regions = program.regions.iter();
+    match idx.checked_sub(program.regions.len()) {
+        Some(function) => {
+            let function = closure.functions.get_index(function)?;
+            Some(program.functions[*function].range)
+        }
+        None => {
+            let (_, region) = regions.nth(idx)?;
+            Some(program.constructs[region.construct].range)
+        }
+    }
+}
+
+/// Objects that a text declares or makes: `vec3 v;`, `vec3(1, 2, 3)`, `vec3{}`. Their constructors and destructors are called without a name.
+fn construct_objects(program: &Program, range: TextRange, closure: &mut Closure) {
+    if program.language() != Language::Cxx {
+        return;
+    }
+    let source = program.source();
+    let tokens: Vec<lex::Token> = lex::significant_tokens(source, range).collect();
+    for pair in tokens.windows(2) {
+        let is_object = pair[1].kind == lex::TokenKind::Identifier
+            || matches!(pair[1].text(source), "(" | "{" | "<");
+        if pair[0].kind != lex::TokenKind::Identifier || !is_object {
+            continue;
+        }
+        let (name, at) = (pair[0].text(source), pair[0].range);
+        let class = program.scopes.resolve_type(&program.symbols, name, at);
+        if let Some(class) = class {
+            construct(program, program.symbols[class].ty, closure);
+        }
+    }
+}
+
+/// The functions in a class that make and end its objects, and those of its members.
+fn construct(program: &Program, class: TypeId, closure: &mut Closure) {
+    let mut pending = vec![class];
+    let mut seen = IndexSet::new();
+    while let Some(class) = pending.pop() {
+        let Some(record) = program.types.record(class) else {
+            continue;
+        };
+        if !seen.insert(record) {
+            continue;
+        }
+        let record = &program.types.records[record];
+        for (id, function) in program.functions.iter() {
+            let name = function.name.trim_start_matches('~');
+            if function.in_class
+                && function.class.as_ref() == Some(&record.name)
+                && name == record.name
+            {
+                take(program, id, function, closure);
+            }
+        }
+        let fields = record.fields.iter().filter(|field| !field.is_static);
+        pending.extend(fields.map(|field| program.types.innermost_element(field.ty)));
     }
 }
 

@@ -1362,6 +1362,11 @@ impl<'u> Builder<'u> {
             let mut calls = Vec::new();
             let mut globals: IndexSet<SymbolId> = IndexSet::new();
             self.collect_function_uses(node, &mut calls, &mut globals);
+            // What a constructor says in front of its body.
+            let beside = node.parent().into_iter().flat_map(|whole| whole.children());
+            for list in beside.filter(|beside| beside.kind() == Kind::FieldInitializerList) {
+                self.collect_function_uses(list, &mut calls, &mut globals);
+            }
             self.functions[id].calls = calls;
             self.functions[id].globals = globals.into_iter().collect();
         }

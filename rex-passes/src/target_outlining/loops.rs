@@ -95,13 +95,19 @@ impl Planner<'_> {
             body,
             waits: false,
             linears: Vec::new(),
-            chunk: self
-                .chunk(construct, ClauseName::DistSchedule, false)
-                .or_else(|| self.chunk_of_threads(construct)),
+            chunk: match (
+                self.chunk(construct, ClauseName::DistSchedule, false),
+                self.chunk_of_threads(construct),
+            ) {
+                (Some(Chunk::Given(teams)), Some(Chunk::OfThreads(threads))) => {
+                    Some(Chunk::OfBoth(teams, threads))
+                }
+                (of_teams, of_threads) => of_teams.or(of_threads),
+            },
         }))
     }
 
-    /// The chunk of `schedule`, if a thread's iterations leave something behind for those after them.
+    /// The chunk of `schedule`, if a thread's iterations leave something behind for those after them or ask who executes them.
     fn chunk_of_threads(&self, construct: &Construct) -> Option<Chunk> {
         let leaves_something = self.region().is_some_and(|region| {
             region.captures.iter().any(|capture| {
@@ -113,8 +119,12 @@ impl Planner<'_> {
                     )
             })
         });
+        let asks = || {
+            let statement = construct.statement;
+            statement.is_some_and(|statement| queries::asks_for_thread(self.program, statement))
+        };
         match self.chunk(construct, ClauseName::Schedule, false)? {
-            Chunk::Given(chunk) if leaves_something => Some(Chunk::OfThreads(chunk)),
+            Chunk::Given(chunk) if leaves_something || asks() => Some(Chunk::OfThreads(chunk)),
             _ => None,
         }
     }

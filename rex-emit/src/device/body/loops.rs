@@ -142,6 +142,20 @@ impl BodyPrinter<'_> {
                 "for (uint64_t {variable} = {start}; {variable} < {trips}; {variable} += {stride}) {{"
             )];
         };
+        if let Chunk::OfBoth(teams, threads) = chunk {
+            let print = |size| expr::print(self.program, self, size);
+            return vec![
+                format!("const uint64_t rex_chunk = {};", print(teams)),
+                format!("const uint64_t rex_thread_chunk = {};", print(threads)),
+                format!(
+                    "for (uint64_t rex_first = blockIdx.x * rex_chunk; rex_first < {trips}; rex_first += gridDim.x * rex_chunk)"
+                ),
+                "for (uint64_t rex_part = threadIdx.x * rex_thread_chunk; rex_part < rex_chunk; rex_part += blockDim.x * rex_thread_chunk)".into(),
+                format!(
+                    "for (uint64_t {variable} = rex_first + rex_part; {variable} < {trips} && {variable} < rex_first + rex_chunk && {variable} < rex_first + rex_part + rex_thread_chunk; ++{variable}) {{"
+                ),
+            ];
+        }
         // The threads that share a team's chunk, if they do.
         let threads = match (plan.space, chunk) {
             (_, Chunk::OfThreads(_)) => None,
@@ -155,7 +169,7 @@ impl BodyPrinter<'_> {
         };
         let chunk = match chunk {
             Chunk::Given(chunk) | Chunk::OfThreads(chunk) => expr::print(self.program, self, chunk),
-            Chunk::Even => format!("({trips} + {stride} - 1) / {stride}"),
+            Chunk::OfBoth(..) | Chunk::Even => format!("({trips} + {stride} - 1) / {stride}"),
         };
         let (inner, step) = match threads {
             Some(threads) => (

@@ -386,12 +386,31 @@ REX_DEVICE auto rex_range_size(Range &&range) -> decltype(static_cast<uint64_t>(
 //
 // CUDA runs no constructors and destructors there: the objects live in a rex_storage.
 
+/// to = from, for arrays too.
+template <typename Value> REX_DEVICE void rex_assign(Value &to, const Value &from) { to = from; }
+template <typename Element, size_t Count>
+REX_DEVICE void rex_assign(Element (&to)[Count], const Element (&from)[Count]) {
+  for (size_t i = 0; i < Count; ++i) rex_assign(to[i], from[i]);
+}
+
 /// new (rex_place{address}) T(...), without the header that declares placement.
 struct rex_place {
   void *at;
 };
 REX_DEVICE void *operator new(size_t, rex_place place) noexcept { return place.at; }
 REX_DEVICE void operator delete(void *, rex_place) noexcept {}
+
+/// The array that a lambda has a copy of.
+template <typename Array> class rex_array_copy;
+template <typename Element, size_t Count> class rex_array_copy<Element[Count]> {
+public:
+  explicit REX_DEVICE rex_array_copy(const Element (&array)[Count]) { rex_assign(values_, array); }
+  REX_DEVICE operator Element *() { return values_; }
+  REX_DEVICE operator const Element *() const { return values_; }
+
+private:
+  Element values_[Count];
+};
 
 /// Constructs an object, or each element of an array.
 template <typename Object> REX_DEVICE void rex_construct(Object &object) {

@@ -354,6 +354,8 @@ pub enum Plan {
         /// `do` loops test after the turn.
         tests_first: bool,
     },
+    /// A range-based `for` loop that all threads go through.
+    TeamRange(Box<RangePlan>),
     /// `switch` on the leader's value.
     TeamSwitch {
         /// The value.
@@ -494,6 +496,10 @@ impl Plan {
                     case.body.iter().for_each(|plan| plan.visit(see));
                 }
             }
+            Plan::TeamRange(plan) => {
+                plan.range.visit(see);
+                plan.body.visit(see);
+            }
             Plan::TeamReturn(text)
             | Plan::Result { value: text, .. }
             | Plan::Reference {
@@ -518,6 +524,35 @@ impl BodyText {
             plan.visit(see);
         }
     }
+}
+
+/// A range-based `for` loop of a team.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RangePlan {
+    /// What it goes over.
+    pub range: BodyText,
+    /// Finding its ends reads memory that sequential code may change.
+    pub reads_memory: bool,
+    /// Its variable.
+    pub element: RangeElement,
+    /// The turn.
+    pub body: Plan,
+}
+
+/// The variable of a range-based `for` loop of a team.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RangeElement {
+    /// A reference: `int &x`.
+    Reference(TextRange),
+    /// A copy that every thread has, since nothing changes it: `int x`.
+    Copy(TextRange),
+    /// A copy of the team.
+    Shared {
+        /// The variable.
+        name: SmolStr,
+        /// Its type.
+        ty: TypeId,
+    },
 }
 
 /// A label of a `switch` and what follows it.

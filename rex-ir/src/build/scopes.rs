@@ -427,7 +427,10 @@ impl<'u> Builder<'u> {
             }
             let declared = self.declarator(declarator, base, node.range());
             let Some(name) = declared.name else { continue };
-            let initializer = declarator.field(Field::Value);
+            // In a condition, the value stands beside the declarator.
+            let initializer = declarator
+                .field(Field::Value)
+                .or_else(|| node.field(Field::Value));
             let is_function = declared.parameters.is_some()
                 && matches!(self.types.get(declared.ty).kind, TypeKind::Function { .. });
             let kind = match (is_function, context.function) {

@@ -6,7 +6,9 @@
 mod arguments;
 mod calls;
 mod escape;
+mod heads;
 mod objects;
+mod ranges;
 mod uniform;
 
 use rex_ir::kernel::{BodyText, CasePlan, Plan};
@@ -91,6 +93,7 @@ impl<'p> Team<'_, 'p> {
             Kind::CompoundStatement => self.block(node),
             Kind::IfStatement => self.conditional(node),
             Kind::ForStatement => self.for_loop(node),
+            Kind::ForRangeLoop => self.range_loop(node),
             Kind::WhileStatement => self.while_loop(node, true),
             Kind::DoStatement => self.while_loop(node, false),
             Kind::BreakStatement | Kind::ContinueStatement => {
@@ -124,7 +127,9 @@ impl<'p> Team<'_, 'p> {
 
     /// `switch` on the leader's value, gone through by all threads.
     fn switch(&mut self, node: Node<'p>) -> Plan {
-        let (Some(condition), Some(body)) = (node.condition(), node.field(Field::Body)) else {
+        let mut before = Vec::new();
+        let (Some(condition), Some(body)) = (self.head(node, &mut before), node.field(Field::Body))
+        else {
             return Plan::Nothing;
         };
         let mut cases = Vec::new();
@@ -149,12 +154,13 @@ impl<'p> Team<'_, 'p> {
                 body: self.statements(statements),
             });
         }
-        let (condition, mut before) = self.with_results(condition.range());
+        let (condition, results) = self.with_results(condition);
+        before.extend(results);
         before.push(Plan::TeamSwitch { condition, cases });
         together(before)
     }
 
-    fn refuse(&mut self, at: TextRange, what: &str) {
+    pub(super) fn refuse(&mut self, at: TextRange, what: &str) {
         let diagnostic = rex_syntax::diag::Diagnostic::new(
             rex_syntax::diag::Code::UnsupportedStatement,
             self.program().at(at),
@@ -232,7 +238,8 @@ impl<'p> Team<'_, 'p> {
     }
 
     fn conditional(&mut self, node: Node<'p>) -> Plan {
-        let Some(condition) = node.condition() else {
+        let mut before = Vec::new();
+        let Some(condition) = self.head(node, &mut before) else {
             return Plan::Nothing;
         };
         let then = node
@@ -241,14 +248,16 @@ impl<'p> Team<'_, 'p> {
         let otherwise = node
             .field(Field::Alternative)
             .map(|otherwise| Box::new(self.statement(otherwise)));
-        if self.is_uniform(condition.range()) {
-            return Plan::UniformIf {
-                condition: BodyText::verbatim(condition.range()),
+        if self.is_uniform(condition) {
+            before.push(Plan::UniformIf {
+                condition: BodyText::verbatim(condition),
                 then: Box::new(then),
                 otherwise,
-            };
+            });
+            return together(before);
         }
-        let (condition, mut before) = self.with_results(condition.range());
+        let (condition, results) = self.with_results(condition);
+        before.extend(results);
         before.push(Plan::TeamIf {
             condition,
             then: Box::new(then),
@@ -310,6 +319,12 @@ impl<'p> Team<'_, 'p> {
             return Plan::Nothing;
         };
         let body = self.statement(body);
+        if node
+            .condition()
+            .is_some_and(|condition| condition.kind() == Kind::Declaration)
+        {
+            return self.declaring_loop(node, body);
+        }
         Plan::TeamLoop {
             init: None,
             condition: node

@@ -24,6 +24,16 @@ pub(super) fn headed(head: &str, mut lines: Vec<String>) -> Vec<String> {
     wrapped
 }
 
+/// The lines inside one block; others as they are.
+pub(super) fn unbraced(lines: Vec<String>) -> Vec<String> {
+    if !is_braced(&lines) {
+        return lines;
+    }
+    let inner = &lines[1..lines.len() - 1];
+    let step_out = |line: &String| line.strip_prefix(STEP).unwrap_or(line).to_string();
+    inner.iter().map(step_out).collect()
+}
+
 pub(super) fn step_in(line: &str) -> String {
     if line.is_empty() || line.starts_with('#') {
         line.to_string()

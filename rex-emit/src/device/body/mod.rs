@@ -197,6 +197,7 @@ impl<'p> BodyPrinter<'p> {
                 *tests_first,
                 indent,
             ),
+            Plan::TeamRange(plan) => self.team_range(plan, indent),
             Plan::TeamSwitch { condition, cases } => self.team_switch(condition, cases, indent),
             Plan::TeamReturn(value) => vec![format!(
                 "return rex_leader([&] {{ return {}; }});",

@@ -296,7 +296,13 @@ impl BodyPrinter<'_> {
     }
 
     /// The leader fills the team's copy in shared memory.
-    fn shared_copy(&self, ty: TypeId, name: &str, value: &str, address: &str) -> Vec<String> {
+    pub(super) fn shared_copy(
+        &self,
+        ty: TypeId,
+        name: &str,
+        value: &str,
+        address: &str,
+    ) -> Vec<String> {
         let types = &self.program.types;
         let copy = match types.get(types.desugar(ty)).kind {
             TypeKind::Array { .. } => format!("memcpy({name}, {address}, sizeof({name}))"),

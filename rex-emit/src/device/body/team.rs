@@ -3,12 +3,13 @@
 use rex_ir::effects::has_effects;
 use rex_ir::expr::Expr;
 use rex_ir::kernel::{
-    BodyText, CasePlan, Crew, IterationSpace, ParallelPlan, Plan, ReductionPlan, SectionsPlan,
+    BodyText, CasePlan, Crew, IterationSpace, ParallelPlan, Plan, RangeElement, RangePlan,
+    ReductionPlan, SectionsPlan,
 };
-use rex_ir::ty::{TypeId, TypeKind};
+use rex_ir::ty::{Category, TypeId, TypeKind};
 use rex_syntax::TextRange;
 
-use super::lines::{block, headed, step_in};
+use super::lines::{block, headed, step_in, unbraced};
 use super::loops::{first_before_last, lastprivate_target, share};
 use super::{BodyPrinter, STEP};
 use crate::common::expr;
@@ -238,6 +239,45 @@ impl BodyPrinter<'_> {
         lines
     }
 
+    /// A range-based loop: every thread has the iterator.
+    pub(super) fn team_range(&self, plan: &RangePlan, indent: &str) -> Vec<String> {
+        let range = self.text(&plan.range, indent);
+        let range = range.trim();
+        let iterator = format!("auto rex_item = rex_range_begin({range})");
+        let end = format!("rex_end = rex_item + rex_range_size({range})");
+        let element = match &plan.element {
+            RangeElement::Reference(declaration) => {
+                vec![format!("{} = *rex_item;", self.words_of(*declaration))]
+            }
+            RangeElement::Copy(declaration) => vec![
+                format!("{} = *rex_item;", self.words_of(*declaration)),
+                "__syncthreads();".to_string(),
+            ],
+            RangeElement::Shared { name, ty } => {
+                let mut lines = self.shared_object(*ty, name);
+                lines.extend(self.shared_copy(*ty, name, "*rex_item", "*rex_item"));
+                lines
+            }
+        };
+        let inner = format!("{indent}{STEP}");
+        let turn = |head: &str| {
+            let mut lines = element.clone();
+            lines.extend(unbraced(self.plan(&plan.body, &inner)));
+            headed(head, block(lines))
+        };
+        if !plan.reads_memory {
+            return turn(&format!(
+                "for ({iterator}, {end}; rex_item != rex_end; ++rex_item)"
+            ));
+        }
+        let mut lines = vec![
+            format!("{iterator}, {end};"),
+            "__syncthreads();".to_string(),
+        ];
+        lines.extend(turn("for (; rex_item != rex_end; ++rex_item)"));
+        block(lines)
+    }
+
     pub(super) fn shared(
         &self,
         name: &str,
@@ -271,6 +311,15 @@ impl BodyPrinter<'_> {
             format!(
                 "new (rex_place{{&{name}}}) {}{arguments};",
                 self.value_type(ty)
+            )
+        } else if value.starts_with('{')
+            && types.record(ty).is_none()
+            && !matches!(types.category(ty), Category::Scalar | Category::Pointer)
+        {
+            // It may be a class or an array.
+            format!(
+                "{}{value}; rex_assign({name}, rex_initial);",
+                self.declare_mutable(ty, "rex_initial")
             )
         } else if value.starts_with('{') {
             format!("{name} = {}{value};", types.spell(ty))

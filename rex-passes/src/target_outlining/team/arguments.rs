@@ -110,7 +110,7 @@ impl<'p> Team<'_, 'p> {
     }
 
     /// Whether all threads find the same object at any time until the call is over.
-    fn is_fixed_place(&self, node: Node<'p>) -> bool {
+    pub(super) fn is_fixed_place(&self, node: Node<'p>) -> bool {
         match node.kind() {
             Kind::Identifier | Kind::QualifiedIdentifier => true,
             Kind::ParenthesizedExpression => node

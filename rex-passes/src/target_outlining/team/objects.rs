@@ -50,7 +50,14 @@ impl<'p> Team<'_, 'p> {
             .collect();
         let replicated = symbols.iter().all(|symbol| self.is_replicated(*symbol));
         if symbols.is_empty() || replicated {
-            plans.push(Plan::Text(BodyText::verbatim(node.range())));
+            let mut text = BodyText::verbatim(node.range());
+            // A condition ends without one.
+            if !node.text().ends_with(';') {
+                let end = TextRange::empty(node.range().end());
+                let semicolon = SmolStr::new_static(";");
+                text.replacements.push((end, Plan::Words(semicolon)));
+            }
+            plans.push(Plan::Text(text));
             return;
         }
         let lambdas: Vec<Node<'p>> = node
@@ -118,45 +125,48 @@ impl<'p> Team<'_, 'p> {
                 .trim_start_matches('[')
                 .trim_start()
                 .starts_with('=');
-            let mut copied: Vec<SmolStr> = Vec::new();
+            // What the list names is not captured by `=`.
+            let mut known: Vec<&str> = Vec::new();
+            let mut appended = String::new();
             for at in lex::identifiers(program.source(), lambda.range()) {
                 let name = program.text(at);
-                let is_copied = match is_listed(at) {
+                let is_captured = match is_listed(at) {
                     true => {
                         let before = &program.source()[..usize::from(at.start())];
                         let after = &program.source()[usize::from(at.end())..];
-                        before.trim_end().ends_with(['[', ','])
-                            && after.trim_start().starts_with([']', ','])
+                        let before = before.trim_end().trim_end_matches('&').trim_end();
+                        before.ends_with(['[', ',']) && after.trim_start().starts_with([']', ','])
                     }
                     false => copies_all,
                 };
-                let is_shared = || {
-                    program
-                        .scopes
-                        .resolve(&program.symbols, name, at)
-                        .is_some_and(|symbol| self.is_shared_object(symbol, *lambda))
-                };
-                if !is_copied || copied.iter().any(|known| known == name) || !is_shared() {
+                if !is_captured || known.contains(&name) {
                     continue;
                 }
-                copied.push(SmolStr::from(name));
-                if is_listed(at) {
-                    let words = format_smolstr!("{name} = {name}");
-                    text.replacements.push((at, Plan::Words(words)));
+                let Some(object) = self.shared_object_at(at, *lambda) else {
+                    continue;
+                };
+                let before = &program.source()[..usize::from(at.start())];
+                let is_reference = is_listed(at) && before.trim_end().ends_with('&');
+                let words = match object {
+                    SharedObject::Array if !is_reference => {
+                        format_smolstr!("{name} = rex_array_copy<decltype({name})>({name})")
+                    }
+                    SharedObject::Array | SharedObject::One => format_smolstr!("{name} = {name}"),
+                };
+                known.push(name);
+                match is_listed(at) {
+                    true => text.replacements.push((at, Plan::Words(words))),
+                    false => appended.push_str(&format!(", {words}")),
                 }
             }
-            if copies_all && !copied.is_empty() {
-                let words: Vec<String> = copied
-                    .iter()
-                    .map(|name| format!(", {name} = {name}"))
-                    .collect();
+            if !appended.is_empty() {
                 let start = captures.range().start();
                 let equals = program.text(captures.range()).find('=').unwrap_or(0);
                 let Ok(equals) = u32::try_from(equals) else {
                     continue;
                 };
                 let at = TextRange::at(start + rex_syntax::TextSize::new(equals), 1.into());
-                let words = format_smolstr!("={}", words.concat());
+                let words = format_smolstr!("={appended}");
                 text.replacements.push((at, Plan::Words(words)));
             }
         }
@@ -167,32 +177,45 @@ impl<'p> Team<'_, 'p> {
         plans.extend(copies.then_some(Plan::Barrier(Crew::Block)));
     }
 
-    /// Whether a variable around a lambda is one scalar or class object of the team, in shared memory.
-    fn is_shared_object(&self, symbol: SymbolId, lambda: Node<'p>) -> bool {
+    /// What a name in a lambda means, if it is an object of the team around the lambda, in shared memory.
+    fn shared_object_at(&self, at: TextRange, lambda: Node<'p>) -> Option<SharedObject> {
         let program = self.program();
+        let symbol = program
+            .scopes
+            .resolve(&program.symbols, program.text(at), at)?;
         let found = &program.symbols[symbol];
-        if matches!(
-            program.types.get(program.types.desugar(found.ty)).kind,
-            TypeKind::Array { .. } | TypeKind::Reference(_)
-        ) || !matches!(found.kind, SymbolKind::Local | SymbolKind::Parameter)
-            || found
-                .declared_at
-                .is_none_or(|declared| lambda.range().contains_range(declared))
+        let is_outside = found
+            .declared_at
+            .is_some_and(|declared| !lambda.range().contains_range(declared));
+        if !is_outside
+            || !matches!(found.kind, SymbolKind::Local | SymbolKind::Parameter)
+            || program.types.is_variably_modified(found.ty)
         {
-            return false;
+            return None;
         }
-        let region = self.planner.region();
-        let capture = region.and_then(|region| {
-            region
-                .captures
+        let captures = self.planner.region().map(|region| &region.captures);
+        let capture = captures.and_then(|captures| {
+            captures
                 .iter()
                 .find(|capture| capture.object == CapturedObject::Variable(symbol))
         });
-        match (capture, found.kind) {
-            (Some(capture), _) => capture.may_be_written,
-            (None, SymbolKind::Parameter) => self.is_assigned(symbol),
-            (None, _) => !self.is_replicated(symbol),
-        }
+        let (object, is_shared) = match program.types.get(program.types.desugar(found.ty)).kind {
+            TypeKind::Reference(_) => return None,
+            // Arrays around the region are references in the kernel.
+            TypeKind::Array { .. } => {
+                let is_own = capture.is_none() && found.kind == SymbolKind::Local;
+                (SharedObject::Array, is_own)
+            }
+            _ => {
+                let is_shared = match (capture, found.kind) {
+                    (Some(capture), _) => capture.may_be_written,
+                    (None, SymbolKind::Parameter) => self.is_assigned(symbol),
+                    (None, _) => !self.is_replicated(symbol),
+                };
+                (SharedObject::One, is_shared)
+            }
+        };
+        is_shared.then_some(object)
     }
 
     /// What a reference of sequential code refers to.
@@ -241,6 +264,14 @@ impl<'p> Team<'_, 'p> {
             _ => false,
         }
     }
+}
+
+/// An object of the team that a lambda captures.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum SharedObject {
+    /// A scalar or class object.
+    One,
+    Array,
 }
 
 /// What a reference refers to.

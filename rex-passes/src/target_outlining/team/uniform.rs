@@ -239,7 +239,7 @@ impl<'p> Team<'_, 'p> {
     }
 
     /// Whether any use inside a range may change the variable.
-    fn assigned_in(&self, symbol: SymbolId, range: TextRange) -> bool {
+    pub(super) fn assigned_in(&self, symbol: SymbolId, range: TextRange) -> bool {
         let program = self.program();
         let name = program.symbols[symbol].name.as_str();
         let root = program.unit.tree.root().smallest_at(range);

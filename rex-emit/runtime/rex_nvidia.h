@@ -408,14 +408,6 @@ static_assert(sizeof(rex_kernel_environment) == 48, "layout of KernelEnvironment
 #define REX_INSTANCE(name, ...) (void)&name<__VA_ARGS__>
 #endif
 
-/// A class that is instantiated for the kernels that its member functions lead to. Only those functions are defined here, so a
-/// table of its virtual functions must not be kept.
-#ifdef REX_DEVICE_HOST
-#define REX_INSTANTIATED __attribute__((__visibility__("hidden")))
-#else
-#define REX_INSTANTIATED
-#endif
-
 /// The end of a function that only leads to REX_INSTANCE.
 #define REX_NEVER_EXECUTED() __builtin_unreachable()
 

@@ -47,9 +47,11 @@ pub fn tag_declaration(unit: &Unit, name: &str) -> Option<String> {
     find(unit, name, DeclKind::Tag).map(|found| found.text.to_string())
 }
 
-/// The variable of this name.
+/// The variable of this name; a template of variables is none.
 pub fn variable_declaration(unit: &Unit, name: &str) -> Option<String> {
-    find(unit, name, DeclKind::Variable).map(|found| found.text.to_string())
+    find(unit, name, DeclKind::Variable)
+        .filter(|found| !found.text.starts_with("template"))
+        .map(|found| found.text.to_string())
 }
 
 /// The function of this name. A definition is preferred.

@@ -116,17 +116,6 @@ pub(super) fn text(
     Ok(String::from_utf8_lossy(&text).replace("\r\n", "\n"))
 }
 
-/// An explicit instantiation of a class, marked as such; `None` for anything else.
-pub(super) fn instantiation(text: &str) -> Option<String> {
-    let name = ["class", "struct"].into_iter().find_map(|keyword| {
-        let rest = text.strip_prefix("template")?.trim_start();
-        rest.strip_prefix(keyword)?
-            .strip_prefix(|c: char| c.is_whitespace())
-    })?;
-    let head = &text[..text.len() - name.len()];
-    Some(format!("{head}REX_INSTANTIATED {name}"))
-}
-
 /// What does not matter, and the conditionals of the preprocessor with their inactive arms; in order and disjoint.
 fn removed_in(program: &Program, of: &Instantiator, range: TextRange) -> Vec<TextRange> {
     let source = program.source();

@@ -272,7 +272,6 @@ impl<'p> Device<'p> {
                 ItemKind::Type => {
                     self.header();
                     let text = class::print(self.program, item.range)?;
-                    let text = instances::instantiation(&text).unwrap_or(text);
                     self.line(&text);
                 }
                 ItemKind::Function(function) => {

@@ -58,7 +58,7 @@ impl<'u> Builder<'u> {
         match kind {
             TypeKind::Pointer(to) => {
                 let pointee = self.types.element(found).unwrap_or(found);
-                let inner = self.replace_auto(to, pointee);
+                let inner = self.replace_target(to, pointee);
                 self.types.intern(Type {
                     is_const,
                     is_volatile,
@@ -67,7 +67,7 @@ impl<'u> Builder<'u> {
             }
             TypeKind::Reference(to) => {
                 let found = self.types.object_type(found);
-                let inner = self.replace_auto(to, found);
+                let inner = self.replace_target(to, found);
                 self.types.plain(TypeKind::Reference(inner))
             }
             _ => {
@@ -85,6 +85,14 @@ impl<'u> Builder<'u> {
                 ty.is_volatile |= is_volatile;
                 self.types.intern(ty)
             }
+        }
+    }
+
+    /// What a pointer or reference points to. An array stays one: only values decay.
+    fn replace_target(&mut self, pattern: TypeId, found: TypeId) -> TypeId {
+        match self.types.get(self.types.desugar(found)).kind {
+            TypeKind::Array { .. } => found,
+            _ => self.replace_auto(pattern, found),
         }
     }
 

@@ -231,10 +231,19 @@ impl<'u> Builder<'u> {
 
     fn is_virtual(&self, id: FunctionId) -> bool {
         let function = &self.functions[id];
+        let is_marked = |range: TextRange| {
+            let mut words = self.words().of(range);
+            words.any(|(_, word)| matches!(word.as_str(), "virtual" | "override" | "final"))
+        };
+        let names_it = |range: TextRange| {
+            let mut words = self.words().of(range);
+            words.any(|(_, word)| word == function.name)
+        };
         let head = TextRange::new(function.specifiers.start(), function.body.start());
-        self.words()
-            .of(head)
-            .any(|(_, word)| matches!(word.as_str(), "virtual" | "override" | "final"))
+        // Outside the class, only the declaration inside says so.
+        let mut declarations = self.method_declarations.iter().copied();
+        is_marked(head)
+            || !function.in_class && declarations.any(|at| is_marked(at) && names_it(at))
     }
 
     /// Whether the text of a function, behind its name, has one of the names.

@@ -318,8 +318,21 @@ impl Builder<'_> {
         }
         match self.header_type(unqualified) {
             Some(ty) => self.alias(name, ty),
+            None if self.is_in_template(at) => self.types.named(name, Meaning::Dependent),
             None => self.types.named(name, Meaning::Unknown),
         }
+    }
+
+    /// Whether a place of the unit is in a template: a type that is not known there may come from a base class that depends on the parameters.
+    fn is_in_template(&self, at: TextRange) -> bool {
+        let root = self.unit.tree.root();
+        self.fragment_depth == 0
+            && self.unit.language == Language::Cxx
+            && !at.is_empty()
+            && root
+                .smallest_at(at)
+                .ancestors()
+                .any(|outer| outer.kind() == Kind::TemplateDeclaration)
     }
 
     /// What a macro writes where a type is named: `double`, for `#define REAL double`.
@@ -801,6 +814,30 @@ impl Builder<'_> {
             && self.is_constant_text(initializer, symbol.declared_at.unwrap_or(initializer))
     }
 
+    /// Whether `Base::member` stands there, with the name of a data member that every object has.
+    fn qualifies_data_member(&self, class: crate::symbol::SymbolId, at: TextRange) -> bool {
+        let rest = TextRange::new(at.end(), rex_syntax::TextSize::of(self.source));
+        let mut tokens = lex::significant_tokens(self.source, rest);
+        if tokens.next().map(|token| token.text(self.source)) != Some("::") {
+            return false;
+        }
+        let Some(member) = tokens.next().map(|token| token.text(self.source)) else {
+            return false;
+        };
+        let symbol = &self.symbols[class];
+        // An alias of a class with template arguments has only its text.
+        let words = symbol.declaration.into_iter().flat_map(|declaration| {
+            lex::identifiers(self.source, declaration).filter_map(move |at| {
+                let named = self.scopes.resolve_type(&self.symbols, self.text(at), at)?;
+                Some(self.symbols[named].ty)
+            })
+        });
+        std::iter::once(symbol.ty)
+            .chain(words)
+            .filter_map(|ty| self.types.field(ty, member))
+            .any(|field| !field.is_static)
+    }
+
     /// Whether an expression names nothing but constants.
     pub(super) fn is_constant_text(&self, range: TextRange, at: TextRange) -> bool {
         let source = self.source;
@@ -808,7 +845,8 @@ impl Builder<'_> {
             let text = &source[name];
             match self.scopes.resolve(&self.symbols, text, at) {
                 Some(id) => match self.symbols[id].kind {
-                    SymbolKind::Enumerator | SymbolKind::Type => true,
+                    SymbolKind::Enumerator => true,
+                    SymbolKind::Type => !self.qualifies_data_member(id, name),
                     kind if kind.is_variable() => {
                         self.symbols[id].declared_at != Some(at) && self.is_constant(id)
                     }

@@ -185,6 +185,13 @@ REX_DEVICE uint64_t rex_remainder(uint64_t iteration, uint64_t trips) {
   return (iteration | trips) >> 32 ? iteration % trips : (uint32_t)iteration % (uint32_t)trips;
 }
 
+/// The last iteration for which `is_executed` holds; `trips` if there is none.
+template <typename Predicate> REX_DEVICE uint64_t rex_last_of(uint64_t trips, Predicate is_executed) {
+  for (uint64_t iteration = trips; iteration > 0; --iteration)
+    if (is_executed(iteration - 1)) return iteration - 1;
+  return trips;
+}
+
 /// decltype(rex_value_of(x)) is the type of x without reference and qualifiers.
 template <typename Value> REX_DEVICE Value rex_value_of(const volatile Value &);
 template <typename Value> REX_DEVICE Value rex_value_of(const Value &);

@@ -12,6 +12,7 @@ use rex_ir::region::{
     Transport,
 };
 use rex_syntax::TextRange;
+use rex_syntax::diag::{Code, Diagnostic};
 use rex_syntax::omp::clause::ClauseName;
 use rex_syntax::omp::directive::Leaf;
 
@@ -20,7 +21,8 @@ use super::{geometry, queries, team};
 
 impl Planner<'_> {
     /// How many loops of a nest form a rectangle, and the text of one iteration of it.
-    fn rectangle(&self, nest: LoopNestId) -> (usize, TextRange) {
+    fn rectangle(&mut self, construct: &Construct, nest: LoopNestId) -> (usize, TextRange) {
+        self.check_uneven(construct);
         let depth = rectangle_depth(self.program, nest);
         let nest = &self.program.nests[nest];
         let iteration = nest
@@ -60,7 +62,7 @@ impl Planner<'_> {
         let Some(nest) = construct.nest else {
             return Plan::Nothing;
         };
-        let (depth, iteration) = self.rectangle(nest);
+        let (depth, iteration) = self.rectangle(construct, nest);
         let body = self.text(iteration, Context::Thread);
         let lastprivates = self.region_lastprivates(construct);
         // A loop variable that the data environment holds gets its value after the loop.
@@ -136,7 +138,7 @@ impl Planner<'_> {
             return Plan::Nothing;
         };
         let is_region = self.region().is_some_and(|region| region.construct == id);
-        let (depth, iteration) = self.rectangle(nest);
+        let (depth, iteration) = self.rectangle(construct, nest);
         let around = std::mem::replace(&mut self.in_league, true);
         let body = team::sequential(self, iteration);
         self.in_league = around;
@@ -177,7 +179,7 @@ impl Planner<'_> {
         let Some(nest) = construct.nest else {
             return Plan::Nothing;
         };
-        let (depth, iteration) = self.rectangle(nest);
+        let (depth, iteration) = self.rectangle(construct, nest);
         let body = self.text(iteration, Context::Thread);
         let mut privates = self.privates(construct);
         privates.extend(self.inner_variables(construct, nest, depth));
@@ -244,7 +246,7 @@ impl Planner<'_> {
                 waits,
             };
         }
-        let (depth, iteration) = self.rectangle(nest);
+        let (depth, iteration) = self.rectangle(construct, nest);
         let body = self.text(iteration, Context::Thread);
         let asks = construct
             .statement
@@ -358,6 +360,54 @@ impl Planner<'_> {
         self.has_clause(construct, ClauseName::Ordered)
             || self.scans(construct)
             || keeps_conditionally()
+            || (self.has_code_among(construct)
+                && construct.sharing.iter().any(|sharing| {
+                    sharing.attribute == SharingAttribute::Lastprivate
+                        && !self.iterates(construct, sharing.symbol)
+                }))
+    }
+
+    /// Whether loops of a nest depend on those around them: only by counting them is the number of an iteration known.
+    fn is_uneven(&self, construct: &Construct) -> bool {
+        construct.nest.is_some_and(|nest| {
+            rectangle_depth(self.program, nest) < self.program.nests[nest].loops.len()
+        })
+    }
+
+    /// Whether there is code between the loops of a nest, so that they cannot be searched for the last iteration.
+    fn has_code_among(&self, construct: &Construct) -> bool {
+        construct.nest.is_some_and(|nest| {
+            let loops = &self.program.nests[nest].loops;
+            loops.iter().any(|canonical| canonical.among.is_some())
+        })
+    }
+
+    /// Refuses clauses that need the number of an iteration of such loops.
+    fn check_uneven(&mut self, construct: &Construct) {
+        let is_uneven = self.is_uneven(construct);
+        let has_code = self.has_code_among(construct);
+        let is_shared_by_teams = construct.has(Leaf::Distribute) || construct.has(Leaf::Teams);
+        for sharing in &construct.sharing {
+            let (clause, help) = match sharing.attribute {
+                _ if self.iterates(construct, sharing.symbol) => continue,
+                SharingAttribute::Linear(_) if is_uneven => (
+                    "linear",
+                    "write the variable's value from the loop variables",
+                ),
+                SharingAttribute::Lastprivate if has_code && is_shared_by_teams => (
+                    "lastprivate",
+                    "store the value where it is known to be the last one",
+                ),
+                _ => continue,
+            };
+            let diagnostic = Diagnostic::new(
+                Code::UnsupportedClause,
+                self.program.at(sharing.at),
+                format!("`{clause}` is not supported here on loops that form no rectangle"),
+            )
+            .with_help(help);
+            self.errors.push(diagnostic);
+        }
     }
 
     /// Whether a loop's schedule decides what its iterations see.

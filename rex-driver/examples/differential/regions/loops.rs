@@ -114,8 +114,9 @@ impl Program {
         clauses
     }
 
-    /// Loops of at most so many iterations in all.
-    fn nest(&mut self, most: usize, least: usize) -> Nest {
+    /// Loops of at most so many iterations in all. The last one, if it matters, is known from their numbers.
+    fn nest(&mut self, most: usize, needs_all: bool) -> Nest {
+        let least = usize::from(needs_all);
         let depth = 1 + self.random.below(3);
         let mut loops: Vec<Loop> = Vec::new();
         let mut room = most;
@@ -129,7 +130,7 @@ impl Program {
             };
             let trips = least.max(self.random.below(share + 1));
             let canonical = match loops.last() {
-                Some(outer) if outer.is_plain && self.one_in(3) => {
+                Some(outer) if outer.is_plain && !needs_all && self.one_in(3) => {
                     is_rectangular = false;
                     self.triangular_loop(outer, trips)
                 }
@@ -187,7 +188,7 @@ impl Program {
             loops,
             index,
             is_rectangular,
-        } = self.nest(shortest, usize::from(needs_all));
+        } = self.nest(shortest, needs_all);
         clauses.push_str(&self.shape_clauses(directive, is_rectangular));
         for declaration in loops
             .iter()

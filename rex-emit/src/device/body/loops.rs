@@ -6,6 +6,7 @@ use rex_ir::kernel::{
 };
 use rex_ir::region::{CanonicalLoop, LoopStep, Relation};
 use rex_ir::ty::{Meaning, TypeId, TypeKind};
+use rex_syntax::{TextRange, lex};
 
 use super::lines::{block, is_braced, operand, step_in};
 use super::sized::sized_outer;
@@ -56,14 +57,18 @@ impl BodyPrinter<'_> {
                 product.join(" * ")
             ));
         }
+        let mut is_last = format!("= {variable} == {trips_name} - 1");
         if keeps {
+            if nest.loops.len() > plan.depth {
+                lines.extend(self.last_of_uneven(plan, &trips_name));
+                // A thread may execute more of them, which are empty.
+                is_last = format!("|= {variable} == rex_last");
+            }
             lines.push("bool rex_has_last = false;".to_string());
         }
         lines.extend(self.heads(plan, variable, &trips_name));
         if keeps {
-            lines.push(format!(
-                "{STEP}rex_has_last = {variable} == {trips_name} - 1;"
-            ));
+            lines.push(format!("{STEP}rex_has_last {is_last};"));
         }
         for (idx, canonical) in loops.iter().enumerate() {
             lines.push(format!(
@@ -132,6 +137,52 @@ impl BodyPrinter<'_> {
             wrapped.extend(barrier(crew));
         }
         wrapped
+    }
+
+    /// Which iteration of the outer loops is the last one whose inner loops, that depend on it, are not empty.
+    fn last_of_uneven(&self, plan: &LoopPlan, trips: &str) -> Vec<String> {
+        let nest = &self.program.nests[plan.nest];
+        let (outer, inner) = nest.loops.split_at(plan.depth);
+        let mut lines = vec![format!(
+            "const uint64_t rex_last = rex_last_of({trips}, [&](uint64_t rex_outer) {{"
+        )];
+        for (idx, canonical) in outer.iter().enumerate() {
+            lines.push(format!(
+                "{STEP}{}",
+                self.loop_variable(canonical, idx, outer.len(), "rex_outer", trips)
+            ));
+        }
+        for canonical in inner.iter().filter(|it| !it.declares_variable) {
+            let types = &self.program.types;
+            let declared = types.declare(canonical.ty, &canonical.variable);
+            lines.push(format!("{STEP}{declared};"));
+        }
+        let heads: Vec<String> = inner
+            .iter()
+            .map(|canonical| self.words_of(self.head_of(canonical)))
+            .collect();
+        lines.push(format!("{STEP}{} return true;", heads.join(" ")));
+        lines.push(format!("{STEP}return false;"));
+        lines.push("});".to_string());
+        lines
+    }
+
+    /// `for (..; ..; ..)`
+    fn head_of(&self, canonical: &CanonicalLoop) -> TextRange {
+        let mut depth = 0;
+        let mut end = canonical.range.end();
+        for token in lex::tokens(self.program.source(), canonical.range) {
+            match token.text(self.program.source()) {
+                "(" => depth += 1,
+                ")" if depth == 1 => {
+                    end = token.range.end();
+                    break;
+                }
+                ")" => depth -= 1,
+                _ => {}
+            }
+        }
+        TextRange::new(canonical.range.start(), end)
     }
 
     /// The heads of the loop over the iteration numbers: one, or two for chunks.

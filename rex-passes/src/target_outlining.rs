@@ -162,7 +162,13 @@ fn outline(
             assembly.unpack(first, ParameterType::Untyped);
         }
     }
-    if let (Shape::Serial, Some(nest)) = (shape, construct.nest) {
+    // The user's loop stays as it is.
+    let keeps_loop = match shape {
+        Shape::Serial => true,
+        Shape::Parallel => assembly.planner.is_ordered(construct),
+        Shape::Loop | Shape::Team => false,
+    };
+    if let (true, Some(nest)) = (keeps_loop, construct.nest) {
         assembly.declare_loop_variables(&program.nests[nest]);
     }
     let Assembly {

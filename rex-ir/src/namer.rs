@@ -66,6 +66,11 @@ pub fn reference_pointer(variable: &str) -> SmolStr {
     format_smolstr!("{variable}_decl_tgt_ref_ptr")
 }
 
+/// Name of the number of elements in a dimension of `variable`.
+pub fn extent(variable: &str, dimension: u8) -> SmolStr {
+    format_smolstr!("{variable}__extent{dimension}")
+}
+
 /// Name of the parameter that carries `variable`.
 pub fn argument(variable: &str) -> SmolStr {
     format_smolstr!("{variable}{ARGUMENT_SUFFIX}")

@@ -27,6 +27,9 @@ pub fn object_name(program: &Program, object: CapturedObject) -> String {
     match object {
         CapturedObject::Variable(symbol) => program.name(symbol).to_string(),
         CapturedObject::This => "this".to_string(),
+        CapturedObject::Extent(symbol, dimension) => {
+            crate::namer::extent(program.name(symbol), dimension).to_string()
+        }
     }
 }
 

@@ -258,6 +258,9 @@ pub enum CapturedObject {
     Variable(SymbolId),
     /// The object of the enclosing member function.
     This,
+    /// The number of elements in a dimension of an array, or of the array that a pointer points to, whose own words for it may mean
+    /// another number by then. Dimension 0 is the outermost one.
+    Extent(SymbolId, u8),
 }
 
 /// How a captured object reaches the kernel.

@@ -184,7 +184,7 @@ fn outline(
     }
     let shares = |capture: &Capture| match capture.object {
         CapturedObject::Variable(symbol) => is_shared_by_threads(program, id, symbol),
-        CapturedObject::This => false,
+        CapturedObject::This | CapturedObject::Extent(..) => false,
     };
     let waits = geometry::has_first_and_last(construct) || region.captures.iter().any(shares);
     let threading = if matches!(shape, Shape::Loop | Shape::Serial) && !waits {
@@ -331,6 +331,9 @@ impl Assembly<'_, '_> {
         let name = match capture.object {
             CapturedObject::Variable(symbol) => self.program.name(symbol).clone(),
             CapturedObject::This => SmolStr::new_static(namer::SELF_NAME),
+            CapturedObject::Extent(symbol, dimension) => {
+                namer::extent(self.program.name(symbol), dimension)
+            }
         };
         let ty = match types.get(capture.ty).kind {
             TypeKind::Reference(to) => to,
@@ -647,6 +650,7 @@ impl Assembly<'_, '_> {
                 matches!(construct.private_on(symbol), None | Some(Leaf::Target))
             }
             CapturedObject::This => capture.is_implicit,
+            CapturedObject::Extent(..) => false,
         }
     }
 
@@ -688,6 +692,9 @@ impl Assembly<'_, '_> {
         let name = match capture.object {
             CapturedObject::Variable(symbol) => self.program.name(symbol).clone(),
             CapturedObject::This => SmolStr::new_static("this"),
+            CapturedObject::Extent(symbol, dimension) => {
+                namer::extent(self.program.name(symbol), dimension)
+            }
         };
         let diagnostic = Diagnostic::new(
             Code::UnsupportedCapture,

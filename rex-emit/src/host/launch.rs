@@ -210,7 +210,9 @@ impl Host<'_> {
                 {
                     Some(self.program.name(symbol).to_string())
                 }
-                CapturedObject::Variable(_) | CapturedObject::This => None,
+                CapturedObject::Variable(_) | CapturedObject::This | CapturedObject::Extent(..) => {
+                    None
+                }
             })
             .collect()
     }

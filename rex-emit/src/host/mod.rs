@@ -294,10 +294,7 @@ impl<'p> Host<'p> {
     }
 
     fn object_name(&self, object: CapturedObject) -> String {
-        match object {
-            CapturedObject::Variable(symbol) => self.program.name(symbol).to_string(),
-            CapturedObject::This => "this".to_string(),
-        }
+        rex_ir::print::object_name(self.program, object)
     }
 
     /// The user's text with device addresses in place of renamed variables.

@@ -326,6 +326,17 @@ impl<'u> Builder<'u> {
             let CapturedObject::Variable(symbol) = object else {
                 continue;
             };
+            for extent in self.named_extents(symbol) {
+                uses.add(
+                    extent,
+                    Use {
+                        at: seen.at,
+                        written: false,
+                        explicit: false,
+                        called: false,
+                    },
+                );
+            }
             let mut words = Vec::new();
             self.type_words(self.symbols[symbol].ty, &mut words);
             for text in words {
@@ -1086,15 +1097,25 @@ impl<'u> Builder<'u> {
                 let class = self.this_type(self.constructs[construct].range)?;
                 self.types.plain(TypeKind::Pointer(class))
             }
+            CapturedObject::Extent(..) => self.types.named(
+                "int64_t",
+                Meaning::Integer {
+                    bits: 64,
+                    signed: true,
+                },
+            ),
         };
-        let transport = self.transport(object, ty, construct, maps, rules, seen.at);
+        let transport = match object {
+            CapturedObject::Extent(..) => Some(Transport::Literal),
+            _ => self.transport(object, ty, construct, maps, rules, seen.at),
+        };
         let Some(transport) = transport else {
             self.report_untyped(object, ty, seen.at);
             return None;
         };
         let is_updated_in_turn = match object {
             CapturedObject::Variable(symbol) => self.is_updated_in_turn(symbol, construct),
-            CapturedObject::This => false,
+            CapturedObject::This | CapturedObject::Extent(..) => false,
         };
         // Threads that update it in turn update one object, which all of them see.
         let transport = match object {
@@ -1331,6 +1352,9 @@ impl<'u> Builder<'u> {
         let name = match object {
             CapturedObject::Variable(symbol) => self.symbols[symbol].name.clone(),
             CapturedObject::This => SmolStr::new_static("this"),
+            CapturedObject::Extent(symbol, dimension) => {
+                namer::extent(&self.symbols[symbol].name, dimension)
+            }
         };
         let spelled = self.types.spell(ty);
         let mut diagnostic = Diagnostic::new(

@@ -13,6 +13,7 @@ mod constructs;
 mod conversions;
 mod declare_target;
 mod designators;
+mod extents;
 mod foreign;
 mod hoisted;
 mod implicit;
@@ -205,6 +206,7 @@ impl<'u> Builder<'u> {
         self.read_scopes();
         self.read_items();
         self.read_declarative_directives();
+        self.name_extents();
         self.read_constructs();
         self.read_regions();
         self.share_in_tasks();

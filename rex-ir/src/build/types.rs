@@ -784,7 +784,11 @@ impl Builder<'_> {
         let runtime = names.iter().any(|name| {
             self.scopes
                 .resolve(&self.symbols, name, at)
-                .is_some_and(|id| self.symbols[id].kind.is_variable() && !self.is_constant(id))
+                .is_some_and(|id| match self.symbols[id].kind {
+                    // Functions of C++ may be constant expressions.
+                    SymbolKind::Function => self.unit.language == rex_syntax::source::Language::C,
+                    kind => kind.is_variable() && !self.is_constant(id),
+                })
         });
         if runtime {
             Extent::Runtime(text)

@@ -154,7 +154,7 @@ impl Builder<'_> {
     fn link_pointer(&self, root: CapturedObject) -> Option<Expr> {
         match root {
             CapturedObject::Variable(symbol) => self.program.link_pointer(symbol).map(Expr::Name),
-            CapturedObject::This => None,
+            CapturedObject::This | CapturedObject::Extent(..) => None,
         }
     }
 

@@ -35,7 +35,15 @@ impl Builder<'_> {
                 let flags = MapFlags::TARGET_PARAM | implicit;
                 self.parameter(object, Expr::Int(0), flags, name, capture);
             }
-            Transport::Literal => self.literal(&name, object, literal | implicit, capture),
+            Transport::Literal => {
+                if let CapturedObject::Extent(variable, dimension) = capture.object {
+                    self.arrays.temporaries.push(Temporary {
+                        name: name.clone(),
+                        value: TemporaryValue::Int64(self.extent(variable, dimension)),
+                    });
+                }
+                self.literal(&name, object, literal | implicit, capture);
+            }
             Transport::ByCategory => {
                 let functions = ["rex_captured_bytes", "rex_captured_types"];
                 self.by_category(functions, name, object, capture);

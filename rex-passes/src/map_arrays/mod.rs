@@ -174,16 +174,13 @@ impl<'p> Builder<'p> {
     }
 
     fn object_name(&self, object: CapturedObject) -> SmolStr {
-        match object {
-            CapturedObject::Variable(symbol) => self.program.name(symbol).clone(),
-            CapturedObject::This => SmolStr::new_static("this"),
-        }
+        rex_ir::print::object_name(self.program, object).into()
     }
 
     fn object(&self, object: CapturedObject) -> Expr {
         Expr::Name(match object {
             CapturedObject::Variable(symbol) => self.program.symbols[symbol].qualified_name(),
-            CapturedObject::This => self.object_name(object),
+            CapturedObject::This | CapturedObject::Extent(..) => self.object_name(object),
         })
     }
 

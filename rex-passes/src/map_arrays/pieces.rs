@@ -347,6 +347,15 @@ impl Builder<'_> {
         Expr::Name(name)
     }
 
+    /// Number of elements in a dimension of a variable's array, or of the array that it points to.
+    pub(super) fn extent(&self, variable: rex_ir::symbol::SymbolId, dimension: u8) -> Expr {
+        let symbol = &self.program.symbols[variable];
+        let levels = u8::from(self.is_pointer(symbol.ty)) + dimension;
+        let name = Expr::Name(symbol.qualified_name());
+        let array = (0..levels).fold(name, |object, _| object.index(Expr::Int(0)));
+        self.extent_count(&Extent::Unknown, symbol.ty, &array)
+    }
+
     /// Number of elements of an array dimension.
     pub(super) fn extent_count(&self, extent: &Extent, _element: TypeId, whole: &Expr) -> Expr {
         match extent {

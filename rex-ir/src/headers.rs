@@ -9,10 +9,12 @@ use rex_syntax::TextRange;
 use rex_syntax::declarations::{DeclKind, DeclText};
 use rex_syntax::expansion::HeaderOrigin;
 use rex_syntax::lex::{self, TokenKind};
+use rex_syntax::source::Language;
 use rex_syntax::unit::Unit;
 use smol_str::SmolStr;
 
 use crate::program::Program;
+use crate::region::CapturedObject;
 
 /// A function that a header declares or defines.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -104,12 +106,12 @@ pub fn fragments(program: &Program) -> Vec<SmolStr> {
         .collect()
 }
 
-/// Whether a header of the project declares a type or function of this name.
-pub fn project_declares(unit: &Unit, name: &str) -> bool {
+/// Whether a header of the project declares a type of this name.
+pub fn project_declares_type(unit: &Unit, name: &str) -> bool {
     let Some(expansion) = &unit.expansion else {
         return false;
     };
-    [DeclKind::Typedef, DeclKind::Tag, DeclKind::Function]
+    [DeclKind::Typedef, DeclKind::Tag]
         .into_iter()
         .flat_map(|kind| expansion.declarations().all(name, kind))
         .any(|found| matches!(found.origin, HeaderOrigin::User { .. }))
@@ -131,6 +133,53 @@ pub fn names_included_by(
                 .map(move |token| token.text(text))
         })
         .collect()
+}
+
+/// The headers of the project with classes that device code uses and whose member functions it may call.
+pub fn headers_of_classes(program: &Program) -> BTreeSet<SmolStr> {
+    let mut found = BTreeSet::new();
+    if program.language() == Language::C || program.unit.expansion.is_none() {
+        return found;
+    }
+    let mut seen: BTreeSet<SmolStr> = BTreeSet::new();
+    let mut pending: Vec<SmolStr> = Vec::new();
+    let mut read = |text: &str, pending: &mut Vec<SmolStr>| {
+        let names = lex::significant_tokens(text, lex::whole(text))
+            .filter(|token| token.kind == TokenKind::Identifier)
+            .map(|token| SmolStr::new(token.text(text)));
+        pending.extend(names.filter(|name| seen.insert(name.clone())));
+    };
+    for range in device_text(program) {
+        read(program.text(range), &mut pending);
+    }
+    while let Some(name) = pending.pop() {
+        let Some(class) = find(&program.unit, &name, DeclKind::Tag) else {
+            continue;
+        };
+        if let HeaderOrigin::User { file } = class.origin {
+            if class.text.contains('(') {
+                found.insert(file);
+            }
+            read(class.text, &mut pending);
+        }
+    }
+    found
+}
+
+/// Where device code and the variables that it captures say what they use.
+fn device_text(program: &Program) -> Vec<TextRange> {
+    let mut ranges = Vec::new();
+    for (_, region) in program.regions.iter() {
+        ranges.extend(program.constructs[region.construct].statement);
+        let captured = region.captures.iter();
+        ranges.extend(captured.filter_map(|capture| match capture.object {
+            CapturedObject::Variable(symbol) => program.symbols[symbol].declaration,
+            CapturedObject::This => None,
+        }));
+    }
+    let functions = program.device_code.functions.iter();
+    ranges.extend(functions.map(|device| program.functions[device.function].range));
+    ranges
 }
 
 /// The 1-based line where a range begins.

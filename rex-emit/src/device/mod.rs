@@ -222,21 +222,42 @@ impl<'p> Device<'p> {
         }
     }
 
-    /// Types and functions that CUDA declares too, where the file or its headers mean their own.
+    /// An `#include` of the system's behind the names that the file has in place of CUDA's: `std::max` means another.
+    fn system_include(&mut self, include: &str) {
+        let names = self.own_cuda_names();
+        for name in &names {
+            self.line(&format!("#pragma push_macro(\"{name}\")\n#undef {name}"));
+        }
+        self.line(include);
+        for name in &names {
+            self.line(&format!("#pragma pop_macro(\"{name}\")"));
+        }
+    }
+
+    /// Types and functions of the file and types of its headers that CUDA declares too. Headers have functions of such names
+    /// beside other headers that mean `std::max`.
     fn own_cuda_names(&self) -> BTreeSet<&'p str> {
         let program = self.program;
+        let end = TextRange::empty(TextSize::of(program.source()));
+        // A member of this name is not in the way.
+        let is_at_file_scope = |name: &str| {
+            let found = program.scopes.resolve(&program.symbols, name, end);
+            found.is_some_and(|id| program.symbols[id].kind == SymbolKind::Function)
+        };
         let of_file = program.symbols.values().filter(|symbol| {
-            matches!(symbol.kind, SymbolKind::Type | SymbolKind::Function)
-                && symbol.declared_at.is_some()
+            symbol.declared_at.is_some()
+                && is_cuda_name(&symbol.name)
+                && match symbol.kind {
+                    SymbolKind::Type => true,
+                    SymbolKind::Function => is_at_file_scope(&symbol.name),
+                    _ => false,
+                }
         });
         let of_file = of_file.map(|symbol| symbol.name.as_str());
         let of_headers = self.names_in_headers.iter().copied();
-        let is_own = |name: &&str| headers::project_declares(&program.unit, name);
+        let is_own = |name: &&str| headers::project_declares_type(&program.unit, name);
         let of_headers = of_headers.filter(|name| is_cuda_name(name)).filter(is_own);
-        of_file
-            .filter(|name| is_cuda_name(name))
-            .chain(of_headers)
-            .collect()
+        of_file.chain(of_headers).collect()
     }
 
     fn items(&mut self, items: &[Item]) -> Result<(), EditConflict> {
@@ -266,7 +287,11 @@ impl<'p> Device<'p> {
                     }
                     let text = self.program.text(item.range).replace("\r\n", "\n");
                     self.has_omp |= item.kind == ItemKind::Include && text.contains("omp.h");
-                    self.line(text.trim_end());
+                    let is_of_system = item.kind == ItemKind::Include && text.contains('<');
+                    match is_of_system && self.has_header {
+                        true => self.system_include(text.trim_end()),
+                        false => self.line(text.trim_end()),
+                    }
                 }
                 ItemKind::Type if self.is_using_of_host(item.range) => {}
                 ItemKind::Type => {

@@ -174,7 +174,7 @@ fn device_text(program: &Program) -> Vec<TextRange> {
         let captured = region.captures.iter();
         ranges.extend(captured.filter_map(|capture| match capture.object {
             CapturedObject::Variable(symbol) => program.symbols[symbol].declaration,
-            CapturedObject::This => None,
+            CapturedObject::This | CapturedObject::Extent(..) => None,
         }));
     }
     let functions = program.device_code.functions.iter();

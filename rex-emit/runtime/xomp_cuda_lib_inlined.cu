@@ -680,6 +680,93 @@ template <typename Operation, typename Value> REX_DEVICE void rex_reduce_team(Va
   }
 }
 
+// ---- Scans ----------------------------------------------------------------------------------------------
+//
+// rex_scan_inclusive<Operation>(before, value, n)  value becomes `before` combined with the values of the first n
+// rex_scan_exclusive<Operation>(before, value, n)  threads up to the caller's own or without it; `before`, which all of
+//                                                  them have, becomes what comes before the next ones
+
+#ifdef REX_DEVICE_HOST
+
+template <typename Operation, typename Value>
+inline Value rex_scan_block(Value &before, const Value &value, unsigned threads) {
+  REX_SHARED_ROOM(Value, 1025, values);
+  rex_barrier(threads); // the readers of the call before have read
+  values[threadIdx.x] = value;
+  rex_barrier(threads);
+  if (threadIdx.x == 0) {
+    Value sum = before;
+    for (unsigned i = 0; i < threads; ++i) {
+      const Value own = values[i];
+      values[i] = sum;
+      Operation::combine(sum, own);
+    }
+    values[threads] = sum;
+  }
+  rex_barrier(threads);
+  before = values[threads];
+  return values[threadIdx.x];
+}
+
+#else
+
+/// The value of the lane `distance` below.
+template <typename Value>
+REX_DEVICE Value rex_from_lane_below(unsigned mask, const Value &value, unsigned distance) {
+  constexpr unsigned words = (sizeof(Value) + 3) / 4;
+  unsigned word[words] = {};
+  __builtin_memcpy(word, &value, sizeof value);
+  for (unsigned i = 0; i < words; ++i) word[i] = __shfl_up_sync(mask, word[i], distance);
+  return rex_from_bits<Value>(word);
+}
+
+template <typename Operation, typename Value>
+REX_DEVICE Value rex_scan_block(Value &before, const Value &value, unsigned threads) {
+  REX_SHARED_ROOM(Value, 32, partial);
+  const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = (threads + 31) / 32;
+  const unsigned rest = threads - warp * 32, lanes = rest < 32 ? rest : 32;
+  const unsigned mask = lanes < 32 ? (1u << lanes) - 1 : ~0u;
+  Value sum = value;
+  for (unsigned distance = 1; distance < 32; distance *= 2) {
+    Value lower = rex_from_lane_below(mask, sum, distance);
+    if (lane >= distance) {
+      Operation::combine(lower, sum);
+      sum = lower;
+    }
+  }
+  const Value lower = rex_from_lane_below(mask, sum, 1);
+  rex_barrier(threads); // the readers of the call before have read
+  if (lane == lanes - 1) partial[warp] = sum;
+  rex_barrier(threads);
+  Value front = before;
+  for (unsigned i = 0; i < warps; ++i) {
+    if (i == warp) front = before;
+    Operation::combine(before, partial[i]);
+  }
+  if (lane > 0) Operation::combine(front, lower);
+  return front;
+}
+
+#endif
+
+template <typename Operation, typename Value>
+REX_DEVICE void rex_scan_exclusive(Value &before, Value &value, unsigned threads = blockDim.x) {
+  if (threads < 2) {
+    const Value front = before;
+    Operation::combine(before, value);
+    value = front;
+  } else {
+    value = rex_scan_block<Operation>(before, value, threads);
+  }
+}
+template <typename Operation, typename Value>
+REX_DEVICE void rex_scan_inclusive(Value &before, Value &value, unsigned threads = blockDim.x) {
+  Value front = value;
+  rex_scan_exclusive<Operation>(before, front, threads);
+  Operation::combine(front, value);
+  value = front;
+}
+
 // ---- Reductions of arrays -------------------------------------------------------------------------------
 
 /// The first of the innermost elements of an array, behind a pointer, or of a view.

@@ -303,6 +303,8 @@ pub enum Plan {
     Declare(Vec<Prologue>),
     /// A loop nest shared among threads.
     Loop(Box<LoopPlan>),
+    /// A loop nest shared among threads, with a scan in each iteration.
+    Scan(Box<ScanPlan>),
     /// Threads of the block execute it, as OpenMP threads. Followed by a barrier of the block.
     Parallel(Box<ParallelPlan>),
     /// A parallel region that one thread executes.
@@ -443,6 +445,10 @@ impl Plan {
             Plan::Text(text) => text.visit(see),
             Plan::Sequence(plans) => plans.iter().for_each(|plan| plan.visit(see)),
             Plan::Loop(plan) => plan.body.visit(see),
+            Plan::Scan(plan) => {
+                plan.input.visit(see);
+                plan.output.visit(see);
+            }
             Plan::Parallel(plan) => plan.body.visit(see),
             Plan::Sections(plan) => plan.sections.iter().for_each(|plan| plan.visit(see)),
             Plan::Reduce { body, .. }
@@ -619,6 +625,38 @@ pub struct LoopPlan {
     pub waits: bool,
     /// Consecutive iterations that one of those who share them gets at a time; 1 otherwise.
     pub chunk: Option<Chunk>,
+}
+
+/// A loop nest whose iterations see the sums of those before them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScanPlan {
+    /// The loops.
+    pub nest: LoopNestId,
+    /// How many of them are shared.
+    pub depth: usize,
+    /// Who shares them.
+    pub crew: Crew,
+    /// Copies each thread has of its own.
+    pub privates: Vec<Prologue>,
+    /// What is summed up.
+    pub reductions: Vec<ReductionPlan>,
+    /// Whether an iteration sees its own summand.
+    pub kind: ScanKind,
+    /// What an iteration adds.
+    pub input: Plan,
+    /// What it does with the sum.
+    pub output: Plan,
+    /// The threads wait for each other after the loop.
+    pub waits: bool,
+}
+
+/// The kinds of scans.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ScanKind {
+    /// An iteration sees the sum up to its own summand.
+    Inclusive,
+    /// An iteration sees the sum of those before it.
+    Exclusive,
 }
 
 /// How many consecutive iterations belong together.

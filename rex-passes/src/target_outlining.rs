@@ -12,6 +12,7 @@ mod lambdas;
 mod loops;
 mod plan;
 mod queries;
+mod scan;
 mod sharing;
 mod team;
 mod worksharing;

@@ -21,7 +21,11 @@ use super::{geometry, queries, team};
 
 impl Planner<'_> {
     /// How many loops of a nest form a rectangle, and the text of one iteration of it.
-    fn rectangle(&mut self, construct: &Construct, nest: LoopNestId) -> (usize, TextRange) {
+    pub(super) fn rectangle(
+        &mut self,
+        construct: &Construct,
+        nest: LoopNestId,
+    ) -> (usize, TextRange) {
         self.check_uneven(construct);
         let depth = rectangle_depth(self.program, nest);
         let nest = &self.program.nests[nest];
@@ -232,6 +236,9 @@ impl Planner<'_> {
         let is_region = self.region().is_some_and(|region| region.construct == id);
         let waits =
             !construct.has(Leaf::Parallel) && !self.has_clause(construct, ClauseName::Nowait);
+        if let Some(plan) = self.scan_loop(construct, crew, waits) {
+            return plan;
+        }
         if self.is_ordered(construct) && crew != Crew::One {
             // One thread goes through all iterations, in order.
             let body = match (is_region, construct.statement) {
@@ -286,6 +293,9 @@ impl Planner<'_> {
         if !self.linears(construct).is_empty() && construct.nest.is_some() {
             return self.crew_loop(id, Crew::One);
         }
+        if let Some(plan) = self.scan_loop(construct, Crew::One, false) {
+            return plan;
+        }
         let Some(statement) = construct.statement else {
             return Plan::Nothing;
         };
@@ -325,7 +335,7 @@ impl Planner<'_> {
     }
 
     /// Loop variables declared around the loop that keep their last value.
-    fn kept_variables<'a>(
+    pub(super) fn kept_variables<'a>(
         &'a self,
         construct: &'a Construct,
         depth: usize,
@@ -350,6 +360,11 @@ impl Planner<'_> {
 
     /// Whether the iterations of a loop must be executed in order.
     pub(super) fn is_ordered(&self, construct: &Construct) -> bool {
+        self.scans(construct) || self.is_ordered_beside_scans(construct)
+    }
+
+    /// The same, but for a scan.
+    pub(super) fn is_ordered_beside_scans(&self, construct: &Construct) -> bool {
         let keeps_conditionally = || {
             construct.directives.iter().any(|idx| {
                 self.program.unit.directives[*idx]
@@ -358,7 +373,6 @@ impl Planner<'_> {
             })
         };
         self.has_clause(construct, ClauseName::Ordered)
-            || self.scans(construct)
             || keeps_conditionally()
             || (self.has_code_among(construct)
                 && construct.sharing.iter().any(|sharing| {
@@ -416,16 +430,6 @@ impl Planner<'_> {
             .statement
             .is_some_and(|statement| queries::asks_for_thread(self.program, statement));
         asks && self.chunk(construct, ClauseName::Schedule, asks).is_some()
-    }
-
-    /// Whether a loop has an `inscan` reduction.
-    fn scans(&self, construct: &Construct) -> bool {
-        construct.directives.iter().any(|idx| {
-            self.program.unit.directives[*idx]
-                .clauses_named(ClauseName::Reduction)
-                .flat_map(|clause| clause.modifiers())
-                .any(|modifier| self.program.text(modifier.word) == "inscan")
-        })
     }
 
     /// The chunk of a static schedule; `asks` if the iterations ask who executes them.

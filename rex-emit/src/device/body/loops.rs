@@ -38,25 +38,7 @@ impl BodyPrinter<'_> {
         let keeps = !plan.lastprivates.is_empty() || !plan.linears.is_empty();
         lines.extend(self.linear_starts(plan));
         lines.extend(self.final_references(plan, loops));
-        if let [only] = loops {
-            lines.push(format!(
-                "const uint64_t {trips_name} = {};",
-                self.trip_count(only)
-            ));
-        } else {
-            let mut product = Vec::new();
-            for (idx, canonical) in loops.iter().enumerate() {
-                lines.push(format!(
-                    "const uint64_t {trips_name}_{idx} = {};",
-                    self.trip_count(canonical)
-                ));
-                product.push(format!("{trips_name}_{idx}"));
-            }
-            lines.push(format!(
-                "const uint64_t {trips_name} = {};",
-                product.join(" * ")
-            ));
-        }
+        lines.extend(self.trips(loops, &trips_name));
         let mut is_last = format!("= {variable} == {trips_name} - 1");
         if keeps {
             if nest.loops.len() > plan.depth {
@@ -266,6 +248,31 @@ impl BodyPrinter<'_> {
         format!("{declared} = {};", self.linear_at(linear, index))
     }
 
+    /// How many iterations the loops have, by loop if there are several, and together.
+    pub(super) fn trips(&self, loops: &[CanonicalLoop], name: &str) -> Vec<String> {
+        if let [only] = loops {
+            return vec![format!(
+                "const uint64_t {name} = {};",
+                self.trip_count(only)
+            )];
+        }
+        let mut lines: Vec<String> = loops
+            .iter()
+            .enumerate()
+            .map(|(idx, canonical)| {
+                format!(
+                    "const uint64_t {name}_{idx} = {};",
+                    self.trip_count(canonical)
+                )
+            })
+            .collect();
+        let factors: Vec<String> = (0..loops.len())
+            .map(|idx| format!("{name}_{idx}"))
+            .collect();
+        lines.push(format!("const uint64_t {name} = {};", factors.join(" * ")));
+        lines
+    }
+
     /// The value of a linear variable in the iteration with this number.
     fn linear_at(&self, linear: &LinearPlan, index: &str) -> String {
         let distance = match &linear.step {
@@ -364,7 +371,7 @@ impl BodyPrinter<'_> {
                 .any(|canonical| names.contains_key(&canonical.variable))
     }
 
-    fn loop_variable(
+    pub(super) fn loop_variable(
         &self,
         canonical: &CanonicalLoop,
         idx: usize,

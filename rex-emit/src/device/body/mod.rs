@@ -5,6 +5,7 @@ mod lines;
 mod loops;
 mod prologue;
 mod reduction;
+mod scan;
 mod sized;
 mod team;
 
@@ -152,6 +153,7 @@ impl<'p> BodyPrinter<'p> {
                 .flat_map(|line| self.prologue(line))
                 .collect(),
             Plan::Loop(plan) => self.shared_loop(plan, indent),
+            Plan::Scan(plan) => self.scan(plan, indent),
             Plan::Parallel(plan) => self.parallel(plan, indent),
             Plan::Serialized(body) => self.serialized(body, indent),
             Plan::Reduce { reductions, body } => self.reduce(reductions, body, indent),

@@ -146,7 +146,7 @@ fn combination(reduction: &ReductionPlan) -> String {
     }
 }
 
-fn operation(operation: &ReductionOperation) -> String {
+pub(super) fn operation(operation: &ReductionOperation) -> String {
     match operation {
         ReductionOperation::Add => "rex_add".into(),
         ReductionOperation::Multiply => "rex_mul".into(),

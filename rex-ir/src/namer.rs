@@ -124,6 +124,11 @@ pub fn deduced_type(variable: &str) -> SmolStr {
     format_smolstr!("{variable}{TYPE_SUFFIX}")
 }
 
+/// The variable of a compound literal of C whose address is used, by its place in the file.
+pub fn compound_literal(at: rex_syntax::TextSize) -> SmolStr {
+    format_smolstr!("rex_compound_{}", u32::from(at))
+}
+
 /// What the device file calls a namespace without a name: its members need symbols of their own.
 pub fn unnamed_namespace(file: &str) -> SmolStr {
     format_smolstr!("{UNNAMED_NAMESPACE}_{:08x}", file_hash(file))

@@ -65,6 +65,8 @@ pub struct Program {
     pub conversions: Vec<(TextRange, SmolStr)>,
     /// Declarations that `allocate` directives give an alignment: where they begin, and the value.
     pub alignments: Vec<(TextRange, TextRange)>,
+    /// Text of C that device code cannot have, and why not.
+    pub untranslatable: Vec<(TextRange, SmolStr)>,
     /// Host code that instantiates kernels of templates.
     pub instances: Instances,
 

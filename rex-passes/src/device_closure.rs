@@ -164,6 +164,7 @@ fn closure(cx: &mut PassCx<'_>) -> DeviceCode {
         .map(|id| program.functions[*id].range);
     let texts: Vec<TextRange> = statements.chain(bodies).collect();
     private_storage::report(cx, &texts);
+    report_untranslatable(cx, &texts);
 
     let program = &*cx.program;
     let mut functions: Vec<FunctionId> = closure.functions.into_iter().collect();
@@ -567,6 +568,22 @@ fn report_missing(cx: &mut PassCx<'_>, missing: Vec<Call>) {
             continue;
         };
         cx.diagnostics.push(diagnostic);
+    }
+}
+
+/// Device code that its C++ cannot express.
+fn report_untranslatable(cx: &mut PassCx<'_>, texts: &[TextRange]) {
+    for (at, reason) in cx.program.untranslatable.clone() {
+        if texts.iter().any(|text| text.contains_range(at)) {
+            let diagnostic = cx
+                .diagnostic(
+                    Code::UnsupportedStatement,
+                    at,
+                    "device code cannot have this, as it is compiled as C++",
+                )
+                .with_note(reason.to_string());
+            cx.diagnostics.push(diagnostic);
+        }
     }
 }
 

@@ -81,11 +81,13 @@ const CXX_KEYWORDS: &[&str] = &[
 ];
 
 /// Words of C that C++ lacks, with what means the same.
-const WORDS_OF_C: [(&str, &str); 5] = [
+const WORDS_OF_C: [(&str, &str); 7] = [
+    ("__auto_type", "auto"),
     ("_Alignof", "alignof"),
     ("_Bool", "bool"),
     ("_Noreturn", ""),
     ("_Static_assert", "static_assert"),
+    ("register", ""),
     ("restrict", "__restrict__"),
 ];
 

@@ -1,4 +1,4 @@
-//! What C takes and the device's C++ does not: `void *` converted without a word, and designators in any order.
+//! What C takes and the device's C++ does not: `void *` and numbers converted without a word, designators in any order.
 
 use rex_syntax::cst::Node;
 use rex_syntax::kind::{Field, Kind};
@@ -10,7 +10,7 @@ use super::Builder;
 use super::types::declared_name;
 use crate::region::Call;
 use crate::symbol::SymbolKind;
-use crate::ty::{TypeId, TypeKind};
+use crate::ty::{Meaning, TypeId, TypeKind};
 
 impl<'u> Builder<'u> {
     /// What device code has to write instead, in source order.
@@ -18,6 +18,8 @@ impl<'u> Builder<'u> {
         let has_code = !self.regions.is_empty() || !self.device_functions.is_empty();
         if has_code && self.unit.language == Language::C {
             self.read_conversions_of_c();
+            self.declare_before_jumps();
+            self.refuse_selections_of_macros();
             self.hoist_inner_types();
         }
         self.read_aligned_declarations();
@@ -71,7 +73,18 @@ impl<'u> Builder<'u> {
                 Kind::CompoundLiteralExpression => {
                     let ty = node.field(Field::Type);
                     let ty = ty.map(|ty| self.descriptor_type(ty, node.range()));
+                    if ty.is_some_and(|ty| self.give_name(node, ty)) {
+                        continue;
+                    }
                     (ty, node.field(Field::Value))
+                }
+                Kind::ParameterDeclaration => {
+                    self.open_first_dimension(node);
+                    continue;
+                }
+                Kind::GenericExpression => {
+                    self.choose(node);
+                    continue;
                 }
                 Kind::ReturnStatement => {
                     let value = node.children().find(|child| child.kind() != Kind::Comment);
@@ -79,6 +92,14 @@ impl<'u> Builder<'u> {
                 }
                 Kind::CallExpression => {
                     self.read_arguments(node);
+                    continue;
+                }
+                Kind::UpdateExpression | Kind::AssignmentExpression => {
+                    self.update_enumeration(node);
+                    continue;
+                }
+                Kind::FunctionDefinition => {
+                    self.declare_parameters_in_list(node);
                     continue;
                 }
                 _ => continue,
@@ -92,17 +113,48 @@ impl<'u> Builder<'u> {
                 }
                 continue;
             }
-            self.convert_from_void(value, target);
+            self.convert_implicitly(value, target);
         }
     }
 
-    fn convert_from_void(&mut self, value: Node<'u>, target: TypeId) {
-        if self.pointee_is_void(target) == Some(false)
-            && let Some(found) = self.expression_type(value, value.range(), 0)
-            && self.pointee_is_void(found) == Some(true)
-        {
+    /// Writes the conversion of a value to a type that C does by itself.
+    fn convert_implicitly(&mut self, value: Node<'u>, target: TypeId) {
+        if self.needs_conversion(value, target) {
             self.convert(value, target);
         }
+    }
+
+    /// Whether C converts a value to a type by itself and C++ does not.
+    pub(super) fn needs_conversion(&mut self, value: Node<'u>, target: TypeId) -> bool {
+        match self.pointee_is_void(target) {
+            Some(true) => false,
+            Some(false) => {
+                let found = self.expression_type(value, value.range(), 0);
+                found.is_some_and(|found| self.pointee_is_void(found) == Some(true))
+            }
+            None => self.is_enumeration(target) && !self.is_of_enumeration(value, target),
+        }
+    }
+
+    pub(super) fn is_enumeration(&self, ty: TypeId) -> bool {
+        matches!(
+            self.types.get(self.types.desugar(ty)).kind,
+            TypeKind::Named {
+                meaning: Meaning::Enum,
+                ..
+            }
+        )
+    }
+
+    /// Whether a value has the type of an enumeration, as its constants have in C++.
+    fn is_of_enumeration(&mut self, value: Node<'u>, enumeration: TypeId) -> bool {
+        let at = value.range();
+        if let Some(found) = self.expression_type(value, at, 0) {
+            let [found, wanted] = [found, enumeration].map(|ty| self.types.desugar(ty));
+            return self.types.is_same_object(found, wanted);
+        }
+        let symbol = self.scopes.resolve(&self.symbols, value.text(), at);
+        symbol.is_some_and(|symbol| self.symbols[symbol].kind == SymbolKind::Enumerator)
     }
 
     /// What the function around a `return` statement returns.
@@ -156,7 +208,7 @@ impl<'u> Builder<'u> {
             if let TypeKind::Array { element, .. } = self.types.get(ty).kind {
                 ty = self.types.plain(TypeKind::Pointer(element));
             }
-            self.convert_from_void(value, ty);
+            self.convert_implicitly(value, ty);
         }
     }
 

@@ -5,6 +5,7 @@
 
 mod allocators;
 mod auto;
+mod c_only;
 mod captures;
 mod carriers;
 mod clauses;
@@ -77,6 +78,7 @@ pub fn build(sources: SourceMap, unit: Unit) -> (Program, Diagnostics) {
         external_device_functions: built.external_device_functions,
         conversions: built.conversions,
         alignments: built.alignments,
+        untranslatable: built.untranslatable,
         instances: built.instances,
         kernels: Arena::new(),
         launches: Arena::new(),
@@ -110,6 +112,7 @@ struct Builder<'u> {
     external_device_functions: Vec<SmolStr>,
     conversions: Vec<(TextRange, SmolStr)>,
     alignments: Vec<(TextRange, TextRange)>,
+    untranslatable: Vec<(TextRange, SmolStr)>,
     instances: Instances,
     diagnostics: Diagnostics,
     /// Types of headers by name, `None` while being read or when there is none.
@@ -155,6 +158,7 @@ struct Built {
     external_device_functions: Vec<SmolStr>,
     conversions: Vec<(TextRange, SmolStr)>,
     alignments: Vec<(TextRange, TextRange)>,
+    untranslatable: Vec<(TextRange, SmolStr)>,
     instances: Instances,
     diagnostics: Diagnostics,
 }
@@ -183,6 +187,7 @@ impl<'u> Builder<'u> {
             external_device_functions: Vec::new(),
             conversions: Vec::new(),
             alignments: Vec::new(),
+            untranslatable: Vec::new(),
             instances: Instances::default(),
             diagnostics: Diagnostics::new(),
             header_types: FxHashMap::default(),
@@ -234,6 +239,7 @@ impl<'u> Builder<'u> {
             external_device_functions: self.external_device_functions,
             conversions: self.conversions,
             alignments: self.alignments,
+            untranslatable: self.untranslatable,
             instances: self.instances,
             diagnostics: self.diagnostics,
         }

@@ -1,0 +1,337 @@
+//! C that the device's C++ does not have, and what is written instead: parameters declared behind their list, updates of enumerations, addresses of compound
+//! literals, `_Generic`, jumps over initializers. What cannot be written is noted for the device code that holds it.
+
+use rex_syntax::cst::Node;
+use rex_syntax::kind::{Field, Kind};
+use rex_syntax::{TextRange, lex};
+use smol_str::{SmolStr, format_smolstr};
+
+use super::Builder;
+use super::scopes::function_declarator;
+use super::types::{declared_name, has_storage};
+use crate::namer;
+use crate::ty::{Category, TypeId, TypeKind};
+
+impl<'u> Builder<'u> {
+    /// `e++` and `e |= x` of an enumeration, which has no such operators in C++.
+    pub(super) fn update_enumeration(&mut self, node: Node<'u>) {
+        let at = node.range();
+        let is_update = node.kind() == Kind::UpdateExpression;
+        let object = node.field(match is_update {
+            true => Field::Argument,
+            false => Field::Left,
+        });
+        let (Some(object), Some(operator)) = (object, node.field(Field::Operator)) else {
+            return;
+        };
+        let Some(ty) = self.expression_type(object, at, 0) else {
+            return;
+        };
+        if !self.is_enumeration(ty) {
+            return;
+        }
+        let ty = self.types.unqualified(ty);
+        let (spelled, name) = (self.types.spell(ty), object.text());
+        if is_update {
+            let sign = &operator.text()[..1];
+            let assigned = format!("{name} = ({spelled})({name} {sign} 1)");
+            let is_statement = node
+                .parent()
+                .is_some_and(|parent| parent.kind() == Kind::ExpressionStatement);
+            let is_prefix = operator.range().start() < object.range().start();
+            let text = match (is_statement, is_prefix) {
+                (true, _) => assigned,
+                (false, true) => format!("({assigned})"),
+                (false, false) => {
+                    let back = if sign == "+" { "-" } else { "+" };
+                    format!("({spelled})(({assigned}) {back} 1)")
+                }
+            };
+            self.conversions.push((at, text.into()));
+        } else if let Some(right) = node.field(Field::Right) {
+            let operator_text = operator.text().trim_end_matches('=');
+            let text = format_smolstr!("= ({spelled})({name} {operator_text} (");
+            self.conversions.push((operator.range(), text));
+            let end = TextRange::empty(right.range().end());
+            self.conversions.push((end, SmolStr::new_static("))")));
+        }
+    }
+
+    /// Gives a compound literal whose address is used a name in front of its statement: the one of C lives as long as the block.
+    pub(super) fn give_name(&mut self, literal: Node<'u>, ty: TypeId) -> bool {
+        let is_array = matches!(
+            self.types.get(self.types.desugar(ty)).kind,
+            TypeKind::Array { .. }
+        );
+        let is_operand = literal.parent().is_some_and(|parent| {
+            parent.kind() == Kind::PointerExpression && parent.text().starts_with('&')
+        });
+        let Some(value) = literal.field(Field::Value) else {
+            return false;
+        };
+        let statement = std::iter::successors(Some(literal), |node| node.parent()).find(|node| {
+            node.parent()
+                .is_some_and(|parent| parent.kind() == Kind::CompoundStatement)
+        });
+        let Some(statement) = statement.filter(|_| is_array || is_operand) else {
+            return false;
+        };
+        let is_plain = matches!(
+            statement.kind(),
+            Kind::Declaration | Kind::ExpressionStatement | Kind::ReturnStatement
+        );
+        if !is_plain {
+            return false;
+        }
+        let list = self
+            .list_in_order(value, ty)
+            .unwrap_or_else(|| value.text().to_owned());
+        let name = namer::compound_literal(literal.range().start());
+        let declared = self.types.declare(ty, &name);
+        let at = TextRange::empty(statement.range().start());
+        self.conversions
+            .push((at, format_smolstr!("{declared} = {list};\n")));
+        self.conversions.push((literal.range(), name));
+        true
+    }
+
+    /// `double a[static n]` as `double a[]`: the first dimension of a parameter means nothing, and C++ does not take it.
+    pub(super) fn open_first_dimension(&mut self, parameter: Node<'u>) {
+        let is_first = |node: &Node<'u>| {
+            node.kind() == Kind::ArrayDeclarator
+                && node
+                    .field(Field::Declarator)
+                    .is_some_and(|name| name.kind() == Kind::Identifier)
+        };
+        let Some(array) = parameter.descendants().find(is_first) else {
+            return;
+        };
+        let is_known = array.field(Field::Size).is_none_or(|size| {
+            size.text() != "*" && self.constant_value(size.range(), 0).is_some()
+        });
+        let says_more = array
+            .tokens_and_children()
+            .any(|child| child.token() == "static" || child.kind() == Kind::TypeQualifier);
+        let Some(name) = array.field(Field::Declarator) else {
+            return;
+        };
+        let inner = array
+            .ancestors()
+            .take_while(|outer| outer.kind() == Kind::ArrayDeclarator)
+            .filter_map(|outer| outer.field(Field::Size))
+            .find(|size| self.constant_value(size.range(), 0).is_none());
+        if let Some(size) = inner {
+            self.untranslatable.push((
+                size.range(),
+                "C++ has no parameters that are arrays of rows of run-time length; pass a pointer to the first element".into(),
+            ));
+        }
+        if says_more || !is_known {
+            let dimension = TextRange::new(name.range().end(), array.range().end());
+            self.conversions
+                .push((dimension, SmolStr::new_static("[]")));
+        }
+    }
+
+    /// `int f(a) double a; {}` as `int f(double a) {}`.
+    pub(super) fn declare_parameters_in_list(&mut self, function: Node<'u>) {
+        let Some(list) = function
+            .field(Field::Declarator)
+            .and_then(function_declarator)
+            .and_then(|declarator| declarator.field(Field::Parameters))
+        else {
+            return;
+        };
+        let names: Vec<&str> = list
+            .children()
+            .filter(|child| child.kind() == Kind::Identifier)
+            .map(|name| name.text())
+            .collect();
+        if names.is_empty() {
+            return;
+        }
+        let declarations: Vec<Node<'u>> = function
+            .children()
+            .filter(|child| child.kind() == Kind::Declaration)
+            .collect();
+        let declared = |name: &str| {
+            declarations.iter().find_map(|declaration| {
+                let declarators = declaration.fields(Field::Declarator);
+                let start = declarators.first()?.range().start();
+                let found = declarators.into_iter().find(|declarator| {
+                    declared_name(*declarator).is_some_and(|found| found.text() == name)
+                })?;
+                let specifiers = TextRange::new(declaration.range().start(), start);
+                let specifiers = self.text(specifiers).trim();
+                let specifiers = specifiers.strip_prefix("register").unwrap_or(specifiers);
+                Some(format!("{} {}", specifiers.trim(), found.text()))
+            })
+        };
+        let parameters: Vec<String> = names
+            .into_iter()
+            .map(|name| declared(name).unwrap_or_else(|| format!("int {name}")))
+            .collect();
+        let text = format_smolstr!("({})", parameters.join(", "));
+        self.conversions.push((list.range(), text));
+        for declaration in declarations {
+            self.conversions
+                .push((declaration.range(), SmolStr::default()));
+        }
+    }
+
+    /// The expression that `_Generic` selects, in its place.
+    pub(super) fn choose(&mut self, selection: Node<'u>) {
+        let parts: Vec<Node<'u>> = selection
+            .children()
+            .filter(|child| child.kind() != Kind::Comment)
+            .collect();
+        let chosen = self.selected(&parts);
+        match chosen {
+            Some(value) => self
+                .conversions
+                .push((selection.range(), format_smolstr!("({})", value.text()))),
+            None => self.untranslatable.push((
+                selection.range(),
+                "C++ has no `_Generic`, and the type of the selecting expression is not known"
+                    .into(),
+            )),
+        }
+    }
+
+    fn selected(&mut self, parts: &[Node<'u>]) -> Option<Node<'u>> {
+        let (selecting, choices) = parts.split_first()?;
+        let at = selecting.range();
+        let found = self.expression_type(*selecting, at, 0)?;
+        let mut default = None;
+        for pair in choices.chunks_exact(2) {
+            if pair[0].text() == "default" {
+                default = Some(pair[1]);
+                continue;
+            }
+            let ty = self.descriptor_type(pair[0], at);
+            let [wanted, found] = [ty, found].map(|ty| self.types.desugar(ty));
+            if self.types.is_same_object(wanted, found) {
+                return Some(pair[1]);
+            }
+        }
+        default
+    }
+
+    /// Macros that write `_Generic` cannot be read by C++.
+    pub(super) fn refuse_selections_of_macros(&mut self) {
+        let unit = self.unit;
+        if !self.source.contains("_Generic") {
+            return;
+        }
+        for token in lex::significant_tokens(self.source, lex::whole(self.source)) {
+            let word = token.text(self.source);
+            let is_macro = token.kind == lex::TokenKind::Identifier
+                && unit.macros.lookup_at(word, token.range.start()).is_some();
+            if is_macro
+                && self
+                    .macro_names(word, token.range)
+                    .iter()
+                    .any(|name| name == "_Generic")
+            {
+                self.untranslatable.push((
+                    token.range,
+                    "C++ has no `_Generic`, which this macro writes".into(),
+                ));
+            }
+        }
+    }
+
+    /// `int x = 1;` that a `goto` or `case` jumps over as `int x; x = 1;`.
+    pub(super) fn declare_before_jumps(&mut self) {
+        let unit = self.unit;
+        let function_of = |node: Node<'u>| {
+            node.ancestors()
+                .find(|outer| outer.kind() == Kind::FunctionDefinition)
+        };
+        let jumps: Vec<(&str, Node<'u>)> = unit
+            .tree
+            .nodes()
+            .filter(|node| node.kind() == Kind::GotoStatement)
+            .filter_map(|node| Some((node.field(Field::Label)?.text(), node)))
+            .collect();
+        let mut jumped: Vec<Node<'u>> = Vec::new();
+        for node in unit.tree.nodes() {
+            match node.kind() {
+                Kind::LabeledStatement if !jumps.is_empty() => {
+                    let Some(label) = node.field(Field::Label) else {
+                        continue;
+                    };
+                    let function = function_of(node);
+                    let first = jumps
+                        .iter()
+                        .filter(|(name, jump)| {
+                            *name == label.text() && function_of(*jump) == function
+                        })
+                        .map(|(_, jump)| jump.range().end())
+                        .min();
+                    let (Some(first), Some(block)) = (first, node.parent()) else {
+                        continue;
+                    };
+                    jumped.extend(block.children().filter(|child| {
+                        child.range().start() >= first
+                            && child.range().end() <= node.range().start()
+                    }));
+                }
+                // Another `case` follows.
+                Kind::CaseStatement
+                    if node
+                        .next_sibling()
+                        .is_some_and(|next| next.kind() == Kind::CaseStatement) =>
+                {
+                    jumped.extend(node.children());
+                }
+                _ => {}
+            }
+        }
+        jumped.sort_by_key(|node| node.range().start());
+        jumped.dedup();
+        for declaration in jumped {
+            if declaration.kind() == Kind::Declaration {
+                self.split_declaration(declaration);
+            }
+        }
+    }
+
+    fn split_declaration(&mut self, declaration: Node<'u>) {
+        if has_storage(declaration, "static") || has_storage(declaration, "extern") {
+            return;
+        }
+        let declarators = declaration.fields(Field::Declarator);
+        let is_initialized = |node: &&Node<'u>| node.kind() == Kind::InitDeclarator;
+        let Some(first) = declarators.iter().find(is_initialized) else {
+            return;
+        };
+        let name = first.field(Field::Declarator).and_then(declared_name);
+        let value = first.field(Field::Value);
+        let symbol = name.and_then(|name| {
+            self.scopes
+                .resolve(&self.symbols, name.text(), name.range())
+        });
+        let is_simple = symbol.is_some_and(|symbol| {
+            let ty = self.symbols[symbol].ty;
+            matches!(
+                self.types.category(ty),
+                Category::Scalar | Category::Pointer
+            ) && !self.types.get(ty).is_const
+        });
+        let has_list = value.is_none_or(|value| value.kind() == Kind::InitializerList);
+        match name {
+            Some(name) if declarators.len() == 1 && is_simple && !has_list => {
+                let end = first
+                    .field(Field::Declarator)
+                    .map_or(name.range().end(), |declarator| declarator.range().end());
+                let text = format_smolstr!("; {}", name.text());
+                self.conversions.push((TextRange::empty(end), text));
+            }
+            _ => self.untranslatable.push((
+                declaration.range(),
+                "a jump passes this initialization, which C++ does not allow; declare the variable before the jump".into(),
+            )),
+        }
+    }
+}

@@ -20,7 +20,7 @@ use smol_str::SmolStr;
 
 use crate::analysis::device_functions;
 use crate::pass::{Outcome, Pass, PassCx, PassInfo};
-use crate::private_storage;
+use crate::{allocator_traits, private_storage};
 
 /// The pass.
 #[derive(Clone, Copy, Debug)]
@@ -165,6 +165,7 @@ fn closure(cx: &mut PassCx<'_>) -> DeviceCode {
     let texts: Vec<TextRange> = statements.chain(bodies).collect();
     private_storage::report(cx, &texts);
     report_untranslatable(cx, &texts);
+    allocator_traits::report(cx, &texts);
 
     let program = &*cx.program;
     let mut functions: Vec<FunctionId> = closure.functions.into_iter().collect();

@@ -5,6 +5,7 @@
 //!
 //! To add a pass: a file with its `INFO`, a line in [`registry`], and tests on the IR dump.
 
+mod allocator_traits;
 pub mod analysis;
 pub mod device_closure;
 pub mod device_directives;

@@ -93,7 +93,8 @@ impl DeviceBuild<'_> {
             DeviceTarget::Nvptx {
                 compiler: DeviceCompiler::Nvcc { .. },
                 ..
-            } => &["-dc"],
+                // Without the part for the host, for which code of the device may not compile.
+            } => &["-rdc=true", "-cubin"],
             DeviceTarget::Nvptx {
                 compiler: DeviceCompiler::Clang { .. },
                 ..

@@ -107,7 +107,8 @@ impl Program {
             extras.push(Extra::Last(self.outer_variable("l", 6)));
         }
         if self.one_in(5) {
-            extras.push(self.copied(!directive.is_loop));
+            // Iterations that `simd` executes together have one copy.
+            extras.push(self.copied(!directive.is_loop && !directive.has_simd));
         }
         if !directive.is_loop && !directive.has_distribute && self.one_in(4) {
             let place = self.outer_wide_integer("x", 7);

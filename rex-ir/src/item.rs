@@ -74,6 +74,8 @@ pub struct Function {
     pub specifiers: TextRange,
     /// Its parameter list, parentheses included.
     pub parameters: TextRange,
+    /// Some of its parameters are references.
+    pub takes_references: bool,
     /// Where a declaration of it ends: before the body or the member initializers.
     pub declarator_end: TextSize,
     /// The function's body, braces included.

@@ -86,6 +86,11 @@ impl SymbolKind {
             | SymbolKind::TemplateValue => false,
         }
     }
+
+    /// Whether a call of its function has an object of its own.
+    pub fn is_automatic(self) -> bool {
+        matches!(self, SymbolKind::Local | SymbolKind::Parameter)
+    }
 }
 
 /// A lexical scope: a range of the file and the names declared in it.

@@ -13,6 +13,7 @@ use smol_str::SmolStr;
 use super::Builder;
 use super::implicit::ImplicitRules;
 use super::scopes::last_component;
+use crate::changes;
 use crate::item::{DeviceStorage, FunctionId};
 use crate::map::{MapItem, MapKind, MapModifiers, PathStep, StepKind};
 use crate::namer;
@@ -1019,68 +1020,19 @@ impl<'u> Builder<'u> {
         self.is_pointer(self.symbols[symbol].ty)
     }
 
-    /// Whether a use may change the variable: assigned, incremented, or its address passed on.
+    /// Whether a use may change the variable.
     pub(super) fn is_written(&self, node: Node<'u>) -> bool {
-        let at = node.range();
-        let mut current = node;
-        while let Some(parent) = current.parent() {
-            match parent.kind() {
-                Kind::ParenthesizedExpression => {}
-                Kind::FieldExpression if parent.field(Field::Argument) == Some(current) => {
-                    if self.source[usize::from(current.range().end())..]
-                        .trim_start()
-                        .starts_with("->")
-                    {
-                        return false;
-                    }
-                }
-                Kind::SubscriptExpression if parent.field(Field::Argument) == Some(current) => {
-                    let variable = self.scopes.resolve(&self.symbols, current.text(), at);
-                    if variable
-                        .is_some_and(|found| self.holds_pointer(CapturedObject::Variable(found)))
-                    {
-                        return false;
-                    }
-                }
-                Kind::AssignmentExpression => return parent.field(Field::Left) == Some(current),
-                Kind::UpdateExpression => return true,
-                Kind::PointerExpression => {
-                    return parent
-                        .field(Field::Operator)
-                        .is_some_and(|operator| operator.text() == "&");
-                }
-                Kind::ArgumentList => {
-                    let callee = parent.parent().and_then(|call| call.field(Field::Function));
-                    return self.unit.language == rex_syntax::source::Language::Cxx
-                        && !callee.is_some_and(|callee| self.takes_values(callee.text()));
-                }
-                Kind::InitializerList => {
-                    return self.unit.language == rex_syntax::source::Language::Cxx;
-                }
-                Kind::InitDeclarator => {
-                    return parent
-                        .field(Field::Declarator)
-                        .is_some_and(|declarator| declarator.kind() == Kind::ReferenceDeclarator);
-                }
-                Kind::CallExpression => {
-                    return parent.field(Field::Function) == Some(current) && current != node;
-                }
-                _ => return false,
+        let variable = || {
+            let found = self
+                .scopes
+                .resolve(&self.symbols, node.text(), node.range());
+            changes::Variable {
+                is_pointer: found
+                    .is_some_and(|found| self.holds_pointer(CapturedObject::Variable(found))),
+                is_automatic: found.is_some_and(|found| self.symbols[found].kind.is_automatic()),
             }
-            current = parent;
-        }
-        false
-    }
-
-    /// Whether all functions of this name get copies of their arguments.
-    fn takes_values(&self, callee: &str) -> bool {
-        let mut functions = self
-            .functions
-            .values()
-            .filter(|function| function.name == callee)
-            .peekable();
-        functions.peek().is_some()
-            && functions.all(|function| !self.source[function.parameters].contains('&'))
+        };
+        changes::may_change(node, &variable, &self.functions, self.unit.language)
     }
 
     fn capture(

@@ -230,15 +230,17 @@ impl<'u> Builder<'u> {
         let range = context
             .template
             .map_or(node.range(), |template| template.cover(node.range()));
+        let parameters = function_declarator(declarator)
+            .and_then(|declarator| declarator.field(Field::Parameters))
+            .map_or(TextRange::empty(declarator.range().end()), |list| {
+                list.range()
+            });
         let function = self.functions.alloc(Function {
             name: unqualified,
             range,
             specifiers: node.range(),
-            parameters: function_declarator(declarator)
-                .and_then(|declarator| declarator.field(Field::Parameters))
-                .map_or(TextRange::empty(declarator.range().end()), |list| {
-                    list.range()
-                }),
+            takes_references: self.source[parameters].contains('&'),
+            parameters,
             declarator_end: declarator.range().end(),
             body: body.range(),
             in_class: context.class.is_some(),

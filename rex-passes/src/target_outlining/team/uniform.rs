@@ -1,12 +1,12 @@
 //! Which expressions all threads of a block compute alike.
 
+use rex_ir::changes::{Variable, may_change};
 use rex_ir::region::{CapturedObject, Transport};
 use rex_ir::symbol::{SymbolId, SymbolKind};
 use rex_ir::ty::{TypeId, TypeKind};
 use rex_syntax::cst::Node;
 use rex_syntax::kind::{Field, Kind};
 use rex_syntax::omp::directive::Leaf;
-use rex_syntax::source::Language;
 use rex_syntax::{TextRange, lex};
 
 use super::{Team, covering};
@@ -109,19 +109,32 @@ impl<'p> Team<'_, 'p> {
         let found = &program.symbols[symbol];
         match found.kind {
             SymbolKind::Enumerator | SymbolKind::Type | SymbolKind::TemplateValue => return true,
+            // The value of an array is its place.
+            kind if self.is_array(found.ty)
+                && matches!(
+                    kind,
+                    SymbolKind::Local
+                        | SymbolKind::Global
+                        | SymbolKind::Field
+                        | SymbolKind::StaticField
+                ) =>
+            {
+                return true;
+            }
             kind if !kind.is_variable() => return false,
             _ => {}
         }
         let is_reference = matches!(program.types.get(found.ty).kind, TypeKind::Reference(_));
-        // The value of an array is its place.
-        if matches!(found.kind, SymbolKind::Local | SymbolKind::Global) && self.is_array(found.ty) {
-            return true;
-        }
         if found.kind == SymbolKind::Parameter && self.planner.region.is_none() {
             return !is_reference && !self.is_assigned(symbol);
         }
+        let types = &program.types;
+        let is_constant = types.get(types.object_type(found.ty)).is_const
+            && found.initializer.is_some()
+            && !is_reference;
         let Some(region) = self.planner.region() else {
-            return self.is_loop_variable(symbol)
+            return (found.kind == SymbolKind::Global && is_constant)
+                || self.is_loop_variable(symbol)
                 || (found.kind == SymbolKind::Local && self.is_replicated(symbol));
         };
         if let Some(capture) = region
@@ -144,10 +157,6 @@ impl<'p> Team<'_, 'p> {
             let is_copied = found
                 .declaration
                 .is_some_and(|declaration| region.local_declarations.contains(&declaration));
-            let types = &program.types;
-            let is_constant = types.get(types.object_type(found.ty)).is_const
-                && found.initializer.is_some()
-                && !is_reference;
             return is_copied || is_constant;
         }
         self.is_loop_variable(symbol) || self.is_replicated(symbol)
@@ -243,52 +252,22 @@ impl<'p> Team<'_, 'p> {
         let program = self.program();
         let name = program.symbols[symbol].name.as_str();
         let root = program.unit.tree.root().smallest_at(range);
-        let ty = program.types.desugar(program.symbols[symbol].ty);
-        let is_pointer = matches!(program.types.get(ty).kind, TypeKind::Pointer(_));
+        let found = &program.symbols[symbol];
+        let types = &program.types;
+        let variable = Variable {
+            is_pointer: matches!(
+                types.get(types.desugar(found.ty)).kind,
+                TypeKind::Pointer(_)
+            ),
+            is_automatic: found.kind.is_automatic(),
+        };
         root.subtree().any(|node| {
             node.kind() == Kind::Identifier
                 && node.text() == name
                 && range.contains_range(node.range())
                 && program.symbols[symbol].declared_at != Some(node.range())
-                && may_change(node, is_pointer, program.language())
+                && may_change(node, &|| variable, &program.functions, program.language())
                 && program.scopes.resolve(&program.symbols, name, node.range()) == Some(symbol)
         })
     }
-}
-
-/// Whether this use of a name may change the variable.
-fn may_change(node: Node<'_>, is_pointer: bool, language: Language) -> bool {
-    let mut current = node;
-    while let Some(parent) = current.parent() {
-        match parent.kind() {
-            Kind::ParenthesizedExpression => {}
-            // What a pointer points to is another object.
-            Kind::FieldExpression | Kind::SubscriptExpression if is_pointer => return false,
-            Kind::FieldExpression | Kind::SubscriptExpression
-                if parent.field(Field::Argument) == Some(current) => {}
-            Kind::AssignmentExpression => return parent.field(Field::Left) == Some(current),
-            Kind::UpdateExpression => return true,
-            Kind::PointerExpression => {
-                return parent
-                    .field(Field::Operator)
-                    .is_some_and(|operator| operator.text() == "&");
-            }
-            // C passes values.
-            Kind::ArgumentList | Kind::InitializerList | Kind::LambdaCaptureInitializer => {
-                return language == Language::Cxx;
-            }
-            Kind::InitDeclarator => {
-                return parent
-                    .field(Field::Declarator)
-                    .is_some_and(|declarator| declarator.kind() == Kind::ReferenceDeclarator);
-            }
-            // A member function.
-            Kind::CallExpression => {
-                return parent.field(Field::Function) == Some(current) && current != node;
-            }
-            _ => return false,
-        }
-        current = parent;
-    }
-    false
 }

@@ -216,6 +216,12 @@ struct rex_maps {
 REX_HIDDEN int64_t rex_map(struct rex_maps *maps, void *base_pointer, void *begin_pointer, int64_t bytes, int64_t type, void *name);
 REX_HIDDEN void rex_maps_free(struct rex_maps *maps);
 
+#ifndef __cplusplus
+/* Routines of the offload runtime that return pointers and that older <omp.h> lack: without a declaration they would return int. */
+extern void *omp_get_mapped_ptr(const void *pointer, int device);
+extern void *omp_target_memset(void *pointer, int value, size_t bytes, int device);
+#endif
+
 /* `present` is asked for where a data region begins, not where it ends. */
 static inline void rex_forget_present(int32_t count, int64_t *types) {
   for (int32_t i = 0; i < count; i++) types[i] &= ~(int64_t)0x1000;

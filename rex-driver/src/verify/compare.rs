@@ -1,7 +1,9 @@
 //! Whether two outputs say the same.
 //!
 //! Text must be equal. Floating-point numbers may differ by a tolerance, whole numbers may not. On a line
-//! that speaks of time or speed numbers are not compared; addresses never are.
+//! that speaks of time or speed numbers are not compared, nor in columns of a table whose headings do; addresses never are.
+
+use super::table::Columns;
 
 /// The first place where two outputs differ.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
@@ -17,12 +19,18 @@ pub struct Difference {
 /// Compares two outputs line by line; `tolerance` is relative.
 pub fn first_difference(expected: &str, found: &str, tolerance: f64) -> Option<Difference> {
     let (mut left, mut right) = (expected.lines(), found.lines());
+    let mut columns = Columns::default();
     for line in 1.. {
         let (expected, found) = match (left.next(), right.next()) {
             (None, None) => return None,
             (expected, found) => (expected.unwrap_or(""), found.unwrap_or("")),
         };
-        if !lines_agree(expected, found, tolerance) {
+        let agree = match (columns.row(expected), columns.row(found)) {
+            (Some(expected), Some(found)) => rows_agree(&expected, &found, tolerance),
+            _ => lines_agree(expected, found, tolerance, false),
+        };
+        columns = columns.below(expected, speaks_of_time);
+        if !agree {
             let (expected, found) = (expected.to_owned(), found.to_owned());
             return Some(Difference {
                 line,
@@ -42,12 +50,18 @@ enum Piece<'a> {
     Address,
 }
 
-fn lines_agree(expected: &str, found: &str, tolerance: f64) -> bool {
+/// Compares rows of a table cell by cell; of each it is known whether it is a time.
+fn rows_agree(expected: &[(&str, bool)], found: &[(&str, bool)], tolerance: f64) -> bool {
+    let mut pairs = expected.iter().zip(found);
+    pairs.all(|((expected, is_time), (found, _))| lines_agree(expected, found, tolerance, *is_time))
+}
+
+fn lines_agree(expected: &str, found: &str, tolerance: f64, is_time: bool) -> bool {
     if expected == found {
         return true;
     }
     let (left, right) = (pieces(expected), pieces(found));
-    let timing = speaks_of_time(expected) && speaks_of_time(found);
+    let timing = is_time || (speaks_of_time(expected) && speaks_of_time(found));
     left.len() == right.len()
         && left.iter().zip(&right).all(|pair| match pair {
             (Piece::Text(a), Piece::Text(b)) => a == b,
@@ -212,6 +226,20 @@ mod tests {
         assert!(agree("done in 3 ms", "done in 5 ms"));
         assert!(agree("at 0x7f00", "at 0x7e01"));
         assert!(!agree("done in 3 ms", "failed in 3 ms"));
+    }
+
+    #[test]
+    fn columns_of_times_are_not_compared() {
+        let table = |time: &str, error: &str| {
+            format!(
+                "Kernel:\t\tRuntime (ms)\t MFLOPS \tError\n----\naxpy 1:\t{time}\t{time}\t{error}\nscal 2:\t{time}\t7\t{error}\nError (compared to base):\naxpy 1:\t\t{error}\n"
+            )
+        };
+        assert!(agree(&table("1.5", "0.25"), &table("2.5", "0.25")));
+        assert!(!agree(&table("1.5", "0.25"), &table("1.5", "0.5")));
+        assert!(agree("n  time\n8  1.5\n", "n  time\n8  2.5\n"));
+        assert!(!agree("n  time\n8  1.5\n", "n  time\n9  1.5\n"));
+        assert!(!agree("n  time\n\n8  1.5\n", "n  time\n\n8  2.5\n"));
     }
 
     #[test]

@@ -5,6 +5,7 @@ mod execute;
 pub mod list;
 pub mod programs;
 mod scratch;
+mod table;
 mod trial;
 
 use std::ffi::OsString;

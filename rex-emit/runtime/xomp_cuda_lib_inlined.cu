@@ -866,12 +866,25 @@ private:
   Value *first_;
 };
 
+/// Where an array begins of which only the elements from `first` on, the one with this number, exist.
+template <typename Value> REX_DEVICE Value *rex_before(Value *first, int64_t number) {
+  const uintptr_t distance = static_cast<uintptr_t>(number) * sizeof(Value);
+  return reinterpret_cast<Value *>(reinterpret_cast<uintptr_t>(first) - distance);
+}
+/// Memory that is used as a part of a larger array: compilers must not know how large it is.
+REX_DEVICE void *rex_hidden(void *memory) {
+#ifdef REX_DEVICE_HOST
+  asm("" : "+r"(memory));
+#endif
+  return memory;
+}
+
 /// A thread's accumulators for `count` elements of an array from `offset` on.
 template <typename Operation, typename Value> class rex_elements {
 public:
   REX_DEVICE rex_elements(int64_t offset, int64_t count) : offset_(offset), count_(count) {
     const size_t bytes = static_cast<size_t>(count) * sizeof(Value);
-    first_ = reinterpret_cast<Value *>(bytes <= sizeof few_ ? few_ : rex_allocate(bytes));
+    first_ = static_cast<Value *>(rex_hidden(bytes <= sizeof few_ ? few_ : rex_allocate(bytes)));
     for (int64_t i = 0; i < count_; ++i) rex_fill<Operation>(first_[i]);
   }
   REX_DEVICE ~rex_elements() {
@@ -880,7 +893,7 @@ public:
   rex_elements(const rex_elements &) = delete;
 
   /// Where the array would begin.
-  REX_DEVICE Value *rex_base() const { return first_ - offset_; }
+  REX_DEVICE Value *rex_base() const { return rex_before(first_, offset_); }
 
   /// Combines the copies of all threads of the grid.
   template <typename Array> REX_DEVICE void reduce(const Array &target) const {
@@ -912,11 +925,11 @@ public:
       memory = rex_allocate(static_cast<size_t>(count) * sizeof(Value) + 1);
       for (int64_t i = 0; i < count_; ++i) rex_fill<Operation>(static_cast<Value *>(memory)[i]);
     }
-    first_ = static_cast<Value *>(rex_broadcast(memory));
+    first_ = static_cast<Value *>(rex_hidden(rex_broadcast(memory)));
   }
   rex_team_elements(const rex_team_elements &) = delete;
 
-  REX_DEVICE Value *rex_base() const { return first_ - offset_; }
+  REX_DEVICE Value *rex_base() const { return rex_before(first_, offset_); }
 
   template <typename Array> REX_DEVICE void reduce(const Array &target) const {
     if (threadIdx.x != 0) return;

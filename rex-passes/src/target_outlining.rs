@@ -33,6 +33,7 @@ use rex_ir::symbol::SymbolId;
 use rex_ir::ty::{Category, TypeId, TypeKind};
 use rex_syntax::diag::{Code, Diagnostic};
 use rex_syntax::omp::directive::Leaf;
+use rex_syntax::source::Language;
 use smol_str::{SmolStr, format_smolstr};
 
 use crate::analysis::forks::Forks;
@@ -725,10 +726,12 @@ fn is_shared_by_threads(program: &Program, region: RegionId, symbol: SymbolId) -
 
 /// Whether a variable of this type is combined or copied with `=`.
 fn is_assignable(program: &Program, ty: TypeId) -> bool {
-    !matches!(
-        program.types.category(ty),
-        Category::Function | Category::Unknown
-    )
+    match program.types.category(ty) {
+        Category::Function => false,
+        // A class of a library.
+        Category::Unknown => program.language() == Language::Cxx,
+        _ => true,
+    }
 }
 
 /// The body of a device function with the directives in it replaced, or why that cannot be.

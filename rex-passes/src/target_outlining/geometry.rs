@@ -1,16 +1,19 @@
 //! The geometry of a launch: what the clauses ask for, and the trip count as a hint.
 
 use rex_ir::expr::{BinaryOp, Expr};
+use rex_ir::item::FunctionId;
 use rex_ir::launch::Launch;
 use rex_ir::program::Program;
 use rex_ir::region::{
-    CanonicalLoop, CapturedObject, Construct, LoopStep, RegionId, Relation, SharingAttribute,
+    Call, CanonicalLoop, CapturedObject, Construct, LoopStep, RegionId, Relation, SharingAttribute,
     Transport,
 };
 use rex_ir::ty::{Meaning, TypeKind};
 use rex_syntax::omp::clause::{Clause, ClauseName};
 use rex_syntax::omp::directive::Leaf;
 use rex_syntax::{TextRange, lex};
+
+use smol_str::SmolStr;
 
 use super::{Shape, queries};
 
@@ -43,15 +46,11 @@ pub(super) fn launch(program: &Program, region: RegionId, shape: Shape) -> Launc
     }
     let limit = expression(ClauseName::ThreadLimit);
     let asked = expression(ClauseName::NumThreads).or_else(|| match shape {
-        Shape::Team => largest(program, inner_num_threads(program, region)),
+        Shape::Team => largest(program, Asked::of(program, region)),
         _ => None,
     });
     let mut threads = match (asked, limit) {
-        (Some(asked), Some(limit)) => Some(Expr::Conditional(
-            Box::new(asked.clone().binary(BinaryOp::Less, limit.clone())),
-            Box::new(asked),
-            Box::new(limit),
-        )),
+        (Some(asked), Some(limit)) => Some(smaller(program, asked, limit)),
         (Some(one), None) | (None, Some(one)) => Some(one),
         (None, None) => None,
     };
@@ -92,6 +91,24 @@ pub(super) fn launch(program: &Program, region: RegionId, shape: Shape) -> Launc
         threads,
         trips,
         shared_bytes: None,
+    }
+}
+
+/// The smaller of two numbers, computed here if both are known.
+fn smaller(program: &Program, one: Expr, other: Expr) -> Expr {
+    let value = |expr: &Expr| match expr {
+        Expr::Int(number) => Some(*number),
+        Expr::Source(range) => program.text(*range).trim().parse().ok(),
+        _ => None,
+    };
+    match (value(&one), value(&other)) {
+        (Some(a), Some(b)) if a <= b => one,
+        (Some(_), Some(_)) => other,
+        _ => Expr::Conditional(
+            Box::new(one.clone().binary(BinaryOp::Less, other.clone())),
+            Box::new(one),
+            Box::new(other),
+        ),
     }
 }
 
@@ -164,20 +181,50 @@ pub(super) fn num_threads(program: &Program, construct: &Construct) -> Option<Te
     clause(program, construct, ClauseName::NumThreads).and_then(Clause::expression)
 }
 
-/// The `num_threads` operands of the parallel regions inside a team program that the host can evaluate, each text once.
-fn inner_num_threads(program: &Program, region: RegionId) -> Vec<TextRange> {
-    let construct = &program.constructs[program.regions[region].construct];
-    let Some(statement) = construct.statement else {
-        return Vec::new();
-    };
-    let mut found: Vec<TextRange> = Vec::new();
-    for (_, inner) in program.constructs.iter() {
-        if !statement.contains_range(inner.range) || !inner.has(Leaf::Parallel) {
-            continue;
-        }
-        let Some(expression) = num_threads(program, inner) else {
-            continue;
+/// The `num_threads` operands of the parallel regions that a team program begins, itself or in functions that it calls. A program without
+/// any of its own leaves the number open.
+struct Asked {
+    /// Those that the host can evaluate, each text once.
+    known: Vec<TextRange>,
+    /// There are others.
+    others: bool,
+}
+
+/// Threads of a team in which some parallel regions ask for a number that only the device knows.
+const THREADS_FOR_OTHERS: i64 = 256;
+
+impl Asked {
+    /// Reads a region and the functions that it reaches.
+    fn of(program: &Program, region: RegionId) -> Asked {
+        let region = &program.regions[region];
+        let statement = program.constructs[region.construct].statement;
+        let mut asked = Asked {
+            known: Vec::new(),
+            others: false,
         };
+        if let Some(statement) = statement {
+            asked.add_all(program, statement);
+        }
+        if !asked.known.is_empty() {
+            for function in reached(program, &region.calls) {
+                asked.add_all(program, program.functions[function].range);
+            }
+        }
+        asked
+    }
+
+    fn add_all(&mut self, program: &Program, within: TextRange) {
+        for (_, inner) in program.constructs.iter() {
+            if within.contains_range(inner.range)
+                && inner.has(Leaf::Parallel)
+                && let Some(expression) = num_threads(program, inner)
+            {
+                self.add(program, expression, within);
+            }
+        }
+    }
+
+    fn add(&mut self, program: &Program, expression: TextRange, within: TextRange) {
         let text = program.text(expression);
         let has_effects = text.contains(['(', '=']) || text.contains("++") || text.contains("--");
         let visible = lex::identifiers(program.source(), expression).all(|name| {
@@ -187,11 +234,28 @@ fn inner_num_threads(program: &Program, region: RegionId) -> Vec<TextRange> {
                 .is_none_or(|symbol| {
                     program.symbols[symbol]
                         .declared_at
-                        .is_none_or(|declared| !statement.contains_range(declared))
+                        .is_none_or(|declared| !within.contains_range(declared))
                 })
         });
-        if visible && !has_effects && !found.iter().any(|known| program.text(*known) == text) {
-            found.push(expression);
+        if !visible || has_effects {
+            self.others = true;
+        } else if !self.known.iter().any(|known| program.text(*known) == text) {
+            self.known.push(expression);
+        }
+    }
+}
+
+/// The functions that calls lead to.
+fn reached(program: &Program, calls: &[Call]) -> Vec<FunctionId> {
+    let mut found: Vec<FunctionId> = Vec::new();
+    let mut names: Vec<&SmolStr> = calls.iter().map(|call| &call.name).collect();
+    while let Some(name) = names.pop() {
+        for device in &program.device_code.functions {
+            let function = &program.functions[device.function];
+            if function.name == *name && !found.contains(&device.function) {
+                found.push(device.function);
+                names.extend(function.calls.iter().map(|call| &call.name));
+            }
         }
     }
     found
@@ -199,7 +263,10 @@ fn inner_num_threads(program: &Program, region: RegionId) -> Vec<TextRange> {
 
 /// Whether a parallel region with this `num_threads` has all threads of the region's blocks.
 pub(super) fn is_block(program: &Program, region: RegionId, asked: TextRange) -> bool {
-    let found = inner_num_threads(program, region);
+    let found = Asked::of(program, region);
+    if found.others {
+        return false;
+    }
     let number = |range| program.text(range).trim().parse::<u64>().ok();
     let captures = &program.regions[region].captures;
     let keeps_its_value = lex::identifiers(program.source(), asked).all(|name| {
@@ -211,7 +278,7 @@ pub(super) fn is_block(program: &Program, region: RegionId, asked: TextRange) ->
             .filter(|capture| symbol.map(CapturedObject::Variable) == Some(capture.object))
             .all(|capture| !capture.may_be_written && capture.transport == Transport::Literal)
     });
-    match found.as_slice() {
+    match found.known.as_slice() {
         [only] => program.text(*only) == program.text(asked) && keeps_its_value,
         several => {
             let numbers: Option<Vec<u64>> = several.iter().map(|range| number(*range)).collect();
@@ -221,10 +288,13 @@ pub(super) fn is_block(program: &Program, region: RegionId, asked: TextRange) ->
 }
 
 /// The largest of several operands.
-fn largest(program: &Program, operands: Vec<TextRange>) -> Option<Expr> {
+fn largest(program: &Program, asked: Asked) -> Option<Expr> {
     let number = |range: TextRange| program.text(range).trim().parse::<i64>().ok();
-    let constant = operands.iter().filter_map(|range| number(*range)).max();
-    operands
+    let for_others = (asked.others && !asked.known.is_empty()).then_some(THREADS_FOR_OTHERS);
+    let constants = asked.known.iter().filter_map(|range| number(*range));
+    let constant = constants.chain(for_others).max();
+    asked
+        .known
         .into_iter()
         .filter(|range| number(*range).is_none())
         .map(Expr::Source)

@@ -3,6 +3,8 @@
 //! Starts from the calls of all target regions and follows calls by name: every overload of a name is taken, and every operator. A function needs no `declare target`. File-scope variables that
 //! device functions name get a copy on the device (OpenMP's implicit rule), constants are copied without an offload entry.
 
+use std::collections::BTreeSet;
+
 use indexmap::IndexSet;
 use rex_ir::abi::Requirements;
 use rex_ir::facet::Facet;
@@ -131,7 +133,8 @@ fn closure(cx: &mut PassCx<'_>) -> DeviceCode {
             }
         }
     }
-    add_constants_of_types(program, &program.items, &mut closure);
+    let constexpr_functions = constexpr_functions(program);
+    add_constants_of_types(program, &program.items, &constexpr_functions, &mut closure);
     let mut missing: Vec<Call> = Vec::new();
     let (mut n_read, mut n_scanned) = (0, 0);
     loop {
@@ -206,23 +209,34 @@ fn closure(cx: &mut PassCx<'_>) -> DeviceCode {
 
 /// Types are kept, so what they name has to be: `int values[N];`, `int words[divide_up(N, 4)];`. Only constants whose value the compiler
 /// knows and `constexpr` functions can be meant.
-fn add_constants_of_types(program: &Program, items: &[Item], closure: &mut Closure) {
+fn add_constants_of_types(
+    program: &Program,
+    items: &[Item],
+    constexpr_functions: &BTreeSet<&str>,
+    closure: &mut Closure,
+) {
     let is_constant = |id: &SymbolId| {
         let found = &program.symbols[*id];
-        let is_constexpr = found
-            .declaration
-            .is_some_and(|declaration| program.text(declaration).contains("constexpr"));
-        let is_known = found
-            .initializer
-            .is_some_and(|value| is_constexpr || !program.text(value).contains('('));
+        let is_constexpr = || {
+            found
+                .declaration
+                .is_some_and(|declaration| program.text(declaration).contains("constexpr"))
+        };
+        let is_known = || {
+            found
+                .initializer
+                .is_some_and(|value| !program.text(value).contains('(') || is_constexpr())
+        };
         found.kind == SymbolKind::Global
-            && is_known
             && program.types.get(found.ty).is_const
             && program.types.category(found.ty) == Category::Scalar
+            && is_known()
     };
     for item in items {
         match &item.kind {
-            ItemKind::Block { items, .. } => add_constants_of_types(program, items, closure),
+            ItemKind::Block { items, .. } => {
+                add_constants_of_types(program, items, constexpr_functions, closure);
+            }
             ItemKind::Type => {
                 for at in lex::identifiers(program.source(), item.range) {
                     let name = program.text(at);
@@ -230,7 +244,9 @@ fn add_constants_of_types(program: &Program, items: &[Item], closure: &mut Closu
                     let Some(symbol) = found else { continue };
                     if is_constant(&symbol) {
                         closure.variables.insert(symbol);
-                    } else if is_constexpr_function(program, symbol) {
+                    } else if program.symbols[symbol].kind == SymbolKind::Function
+                        && constexpr_functions.contains(name)
+                    {
                         closure.pending.push(Call::of_function(name, at));
                     }
                 }
@@ -240,14 +256,14 @@ fn add_constants_of_types(program: &Program, items: &[Item], closure: &mut Closu
     }
 }
 
-fn is_constexpr_function(program: &Program, symbol: SymbolId) -> bool {
-    let found = &program.symbols[symbol];
-    let mut functions = program.functions.values();
-    found.kind == SymbolKind::Function
-        && functions.any(|function| {
-            let head = TextRange::new(function.range.start(), function.body.start());
-            function.name == found.name && program.text(head).contains("constexpr")
-        })
+/// The names of the functions of the unit that are `constexpr`.
+fn constexpr_functions(program: &Program) -> BTreeSet<&str> {
+    let is_one = |function: &&Function| {
+        let head = TextRange::new(function.range.start(), function.body.start());
+        program.text(head).contains("constexpr")
+    };
+    let functions = program.functions.values().filter(is_one);
+    functions.map(|function| function.name.as_str()).collect()
 }
 
 /// Classes that work with the device: their objects are the host's, and so are constructors and the like, unless named.

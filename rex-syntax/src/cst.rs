@@ -282,6 +282,25 @@ impl<'t> Node<'t> {
 
     /// The smallest named node at or below this one that covers a range.
     pub fn smallest_at(self, range: TextRange) -> Node<'t> {
+        if range.is_empty() {
+            return self.smallest_at_place(range);
+        }
+        // Nodes stand in the order in which they begin: the last one that begins in time is below the node looked for, or is it.
+        let subtree = self.idx as usize..self.entry().subtree_end as usize;
+        let n_before =
+            self.tree.nodes[subtree].partition_point(|entry| entry.start <= range.start());
+        let mut node = Node {
+            tree: self.tree,
+            idx: self.idx + size(n_before.saturating_sub(1)),
+        };
+        while node.idx > self.idx && !(node.is_named() && node.range().contains_range(range)) {
+            node = node.parent().unwrap_or(self);
+        }
+        node
+    }
+
+    /// The same for a place between characters, where one node may end and another begin: the first of them.
+    fn smallest_at_place(self, range: TextRange) -> Node<'t> {
         let mut node = self;
         while let Some(child) = node
             .children()

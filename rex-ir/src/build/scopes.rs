@@ -76,6 +76,8 @@ impl<'u> Builder<'u> {
                     ..context
                 };
             }
+            // Long chains of `else if` would be as many scopes inside each other.
+            Kind::IfStatement if !declares_in_condition(node) => {}
             Kind::CompoundStatement
             | Kind::ForStatement
             | Kind::ForRangeLoop
@@ -883,6 +885,18 @@ pub(super) fn without_arguments(name: &str) -> String {
         }
     }
     plain
+}
+
+/// Whether the head of an `if` declares variables: `if (int n = f())`.
+fn declares_in_condition(node: Node<'_>) -> bool {
+    node.field(Field::Condition).is_some_and(|condition| {
+        condition.children().any(|child| {
+            matches!(
+                child.kind(),
+                Kind::Declaration | Kind::InitStatement | Kind::StructuredBindingDeclarator
+            )
+        })
+    })
 }
 
 /// The block of a function, that of its `try` if it is one.

@@ -42,6 +42,9 @@ impl Forks {
             })
             .map(|function| function.name.clone())
             .collect();
+        if names.is_empty() {
+            return Forks::default();
+        }
         loop {
             let reached = Forks {
                 names: names.clone(),

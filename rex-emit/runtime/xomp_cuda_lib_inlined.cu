@@ -196,11 +196,26 @@ template <typename Predicate> REX_DEVICE uint64_t rex_last_of(uint64_t trips, Pr
 template <typename Value> REX_DEVICE Value rex_value_of(const volatile Value &);
 template <typename Value> REX_DEVICE Value rex_value_of(const Value &);
 
+/// Whether an object is the calling thread's own, in memory that the atomic instructions do not reach.
+REX_DEVICE bool rex_is_own(const volatile void *address) {
+#if defined(REX_DEVICE_HOST)
+  (void)address;
+  return false;
+#elif defined(__NVCC__)
+  return __isLocal(const_cast<const void *>(address));
+#else
+  return __nvvm_isspacep_local(const_cast<const void *>(address));
+#endif
+}
+
 /// *address = function(*address), atomically. `function` may be called several times. Every access is one to memory, so `volatile`
 /// asks for nothing more.
 template <typename Value, typename Function>
 REX_DEVICE rex_update<Value> rex_atomic_apply(Value *address, Function function) {
-  return rex_atomic_access<Value>::apply(address, function);
+  if (!rex_is_own(address)) return rex_atomic_access<Value>::apply(address, function);
+  const Value before = *address;
+  *address = function(before);
+  return {before, *address};
 }
 template <typename Value, typename Function>
 REX_DEVICE rex_update<Value> rex_atomic_apply(volatile Value *address, Function function) {
@@ -214,7 +229,10 @@ template <typename Value> REX_DEVICE Value rex_atomic_read(const volatile Value 
 }
 template <typename Value, typename Operand>
 REX_DEVICE Value rex_atomic_exchange(Value *address, Operand operand) {
-  return rex_atomic_access<Value>::exchange(address, static_cast<Value>(operand));
+  if (!rex_is_own(address)) return rex_atomic_access<Value>::exchange(address, static_cast<Value>(operand));
+  const Value before = *address;
+  *address = static_cast<Value>(operand);
+  return before;
 }
 template <typename Value, typename Operand>
 REX_DEVICE Value rex_atomic_exchange(volatile Value *address, Operand operand) {
@@ -256,6 +274,7 @@ template <typename Value, typename Operand> struct rex_types_of {
   }                                                                                                          \
   template <typename Value, typename Operand>                                                                \
   REX_DEVICE Value rex_atomic_##name(Value *address, Operand operand) {                                      \
+    if (rex_is_own(address)) return rex_atomic_##name(address, operand, rex_any_types());                    \
     return rex_atomic_##name(address, operand, typename rex_types_of<Value, Operand>::type());               \
   }                                                                                                          \
   template <typename Value, typename Operand>                                                                \

@@ -252,7 +252,7 @@ impl Program {
         let is_shifted =
             storage == Storage::Pointer && shape == Shape::Flat && self.random.below(5) == 0;
         let shift = match is_shifted {
-            true => 1 + self.random.below(length),
+            true => 1 + self.random.below(length - 1),
             false => 0,
         };
         Array {

@@ -3,6 +3,8 @@
 //! Functions in class bodies can be called on both sides. One that launches kernels or moves data, or that needs what the device file has not, is host code: its declaration stays, and a region becomes a member function
 //! of its own, so that private members, member types and calls of other members keep their meaning.
 
+use std::collections::BTreeSet;
+
 use rex_ir::item::FunctionId;
 use rex_ir::program::{DeviceFunction, Program};
 use rex_syntax::edit::{EditConflict, EditSet};
@@ -20,6 +22,7 @@ pub(super) const BOTH_SIDES: &str = "__host__ __device__ ";
 pub(super) fn print(program: &Program, range: TextRange) -> Result<String, EditConflict> {
     let mut edits = EditSet::new();
     let mut replaced = TextRange::empty(range.start());
+    let of_host = virtual_functions_of_host(program);
     for (id, function) in program.functions.iter() {
         let is_inside = function.in_class && range.contains_range(function.range);
         if !is_inside || replaced.contains_range(function.range) {
@@ -27,7 +30,7 @@ pub(super) fn print(program: &Program, range: TextRange) -> Result<String, EditC
         }
         let start = function.specifiers.start() - range.start();
         let instantiator = program.instances.of_function(id);
-        let is_of_host = program.holds_target_constructs(id) || lacks_something(program, id);
+        let is_of_host = is_of_host(program, id);
         let device = function::of(program, id);
         let has_replacements = |device: &&DeviceFunction| !device.body.replacements.is_empty();
         if let Some(instantiator) = instantiator {
@@ -42,7 +45,9 @@ pub(super) fn print(program: &Program, range: TextRange) -> Result<String, EditC
             let text = function::print(program, device, BOTH_SIDES);
             edits.replace(replaced - range.start(), text);
         } else {
-            edits.insert(start, 0, BOTH_SIDES);
+            if !of_host.contains(&*function.name) {
+                edits.insert(start, 0, BOTH_SIDES);
+            }
             if let Some((at, lines)) = references::at_body(program, function) {
                 edits.insert(at - range.start(), 0, lines);
                 for (at, word) in references::unqualified(program, &function.globals, function.body)
@@ -58,7 +63,12 @@ pub(super) fn print(program: &Program, range: TextRange) -> Result<String, EditC
     }
     for method in &program.method_declarations {
         if range.contains_range(*method) && !replaced.contains_range(*method) {
-            edits.insert(method.start() - range.start(), 0, BOTH_SIDES);
+            let is_of_host = !of_host.is_empty()
+                && lex::identifiers(program.source(), *method)
+                    .any(|at| of_host.contains(program.text(at)));
+            if !is_of_host {
+                edits.insert(method.start() - range.start(), 0, BOTH_SIDES);
+            }
             if let Some((at, text)) = declared_team_form(program, *method) {
                 edits.insert(at.end() - range.start(), 0, text);
             }
@@ -83,6 +93,40 @@ pub(super) fn print(program: &Program, range: TextRange) -> Result<String, EditC
     }
     let text = edits.apply(program.text(range).as_bytes())?;
     Ok(String::from_utf8_lossy(&text).replace("\r\n", "\n"))
+}
+
+/// Whether a member function cannot be device code.
+fn is_of_host(program: &Program, id: FunctionId) -> bool {
+    program.holds_target_constructs(id) || lacks_something(program, id)
+}
+
+/// The names of virtual functions of which some are host code: those that override each other must be of one kind.
+fn virtual_functions_of_host(program: &Program) -> BTreeSet<&str> {
+    let source = program.source();
+    if !source.contains("virtual") {
+        return BTreeSet::new();
+    }
+    let members = || {
+        program
+            .functions
+            .iter()
+            .filter(|(_, it)| it.class.is_some())
+    };
+    let heads = members()
+        .map(|(_, it)| TextRange::new(it.specifiers.start(), it.declarator_end))
+        .chain(program.method_declarations.iter().copied());
+    let virtuals: BTreeSet<&str> = heads
+        .filter(|head| program.text(*head).contains("virtual"))
+        .flat_map(|head| lex::identifiers(source, head))
+        .map(|at| program.text(at))
+        .collect();
+    members()
+        .filter(|(id, it)| {
+            let is_instantiator = program.instances.of_function(*id).is_some();
+            virtuals.contains(&*it.name) && (is_instantiator || is_of_host(program, *id))
+        })
+        .map(|(_, it)| &*it.name)
+        .collect()
 }
 
 /// The place of a method's declaration, template head included, and the declaration of its form for a team.

@@ -53,10 +53,12 @@ impl BodyPrinter<'_> {
             lines.push(format!("{STEP}rex_has_last {is_last};"));
         }
         for (idx, canonical) in loops.iter().enumerate() {
-            lines.push(format!(
-                "{STEP}{}",
-                self.loop_variable(canonical, idx, loops.len(), variable, &trips_name)
-            ));
+            if self.is_named(plan, canonical) {
+                lines.push(format!(
+                    "{STEP}{}",
+                    self.loop_variable(canonical, idx, loops.len(), variable, &trips_name)
+                ));
+            }
         }
         for linear in &plan.linears {
             lines.push(format!("{STEP}{}", self.linear_value(linear, variable)));
@@ -246,6 +248,30 @@ impl BodyPrinter<'_> {
     fn linear_value(&self, linear: &LinearPlan, index: &str) -> String {
         let declared = self.declare_mutable(linear.ty, &linear.name);
         format!("{declared} = {};", self.linear_at(linear, index))
+    }
+
+    /// Whether the iterations name a loop's variable.
+    fn is_named(&self, plan: &LoopPlan, canonical: &CanonicalLoop) -> bool {
+        let program = self.program;
+        let nest = &program.nests[plan.nest];
+        let iteration = match nest.loops.get(plan.depth) {
+            Some(inner) => inner.among.unwrap_or(inner.range),
+            None => nest.body,
+        };
+        let name = canonical.variable.as_str();
+        let expands_to_it = |word: &str, at| {
+            program.macro_at(word, at).is_some()
+                && program
+                    .macro_names(word, at)
+                    .iter()
+                    .any(|inner| *inner == name)
+        };
+        canonical.element.is_some()
+            || !canonical.declares_variable
+            || lex::identifiers(program.source(), iteration).any(|at| {
+                let word = program.text(at);
+                word == name || expands_to_it(word, at)
+            })
     }
 
     /// How many iterations the loops have, by loop if there are several, and together.

@@ -173,7 +173,10 @@ impl Program {
 
     /// Every name that a macro's expansion may mention.
     pub fn macro_names(&self, name: &str, at: TextRange) -> Vec<SmolStr> {
-        self.unit.macros.names_used_by(name, at.start())
+        match self.text(at) == name {
+            true => self.unit.macros.names_used_at(self.source(), at),
+            false => self.unit.macros.names_used_by(name, at.start()),
+        }
     }
 
     /// The 1-based line and column, in the file the user wrote, where a range of the unit begins. Columns count bytes.

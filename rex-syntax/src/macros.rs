@@ -308,6 +308,22 @@ impl MacroTable {
         names
     }
 
+    /// Whether a macro, or one that its body names, pastes tokens together.
+    pub(crate) fn pastes(&self, name: &str, offset: TextSize) -> bool {
+        let mut seen: FxHashSet<&str> = FxHashSet::default();
+        let mut waiting: Vec<&MacroDef> = self.lookup_at(name, offset).into_iter().collect();
+        while let Some(def) = waiting.pop() {
+            if def.body.contains("##") {
+                return true;
+            }
+            if seen.insert(&def.name) {
+                let words = body_identifiers(&def.body).map(|token| token.text(&def.body));
+                waiting.extend(words.filter_map(|word| self.lookup_at(word, offset)));
+            }
+        }
+        false
+    }
+
     /// Whether any definition of this name has `_Pragma("omp ..")` in its body, directly or through other macros.
     pub fn bears_pragma(&self, name: &str) -> bool {
         if !self.any_pragma || !self.is_macro_somewhere(name) {

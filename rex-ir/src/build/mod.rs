@@ -259,7 +259,10 @@ impl<'u> Builder<'u> {
 
     /// Every name that a macro's expansion may mention.
     fn macro_names(&self, name: &str, at: TextRange) -> Vec<SmolStr> {
-        self.unit.macros.names_used_by(name, at.start())
+        match self.text(at) == name {
+            true => self.unit.macros.names_used_at(self.source, at),
+            false => self.unit.macros.names_used_by(name, at.start()),
+        }
     }
 
     fn at(&self, range: TextRange) -> FileRange {

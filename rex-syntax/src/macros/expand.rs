@@ -40,6 +40,23 @@ impl MacroTable {
         self.expand_call_at(text, call_range_start, call_range_start)
     }
 
+    /// Every name that the macro call at a place of the table's text may mention, with those that it pastes together of its arguments.
+    pub fn names_used_at(&self, text: &str, name: TextRange) -> Vec<SmolStr> {
+        let start = name.start();
+        let word = lex::slice(text, name);
+        let mut names = self.names_used_by(word, start);
+        if self.pastes(word, start)
+            && let Some(range) = call_range(self, text, start, start)
+            && let Some(result) = Expander::new(self, start, Inner::All).expand(pieces(text, range))
+        {
+            for piece in result {
+                let is_new = piece.kind == TokenKind::Identifier && !names.contains(&piece.text);
+                names.extend(is_new.then_some(piece.text));
+            }
+        }
+        names
+    }
+
     /// The same for a call in a text derived from the table's own; `lookup_at` is the place in the table's text.
     pub(crate) fn expand_call_at(
         &self,

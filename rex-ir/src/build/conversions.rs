@@ -22,6 +22,9 @@ impl<'u> Builder<'u> {
             self.refuse_selections_of_macros();
             self.hoist_inner_types();
         }
+        if has_code {
+            self.spell_case_ranges();
+        }
         self.read_aligned_declarations();
         self.call_variants();
         self.conversions.sort_by_key(|(at, _)| at.start());

@@ -8,6 +8,7 @@ mod auto;
 mod c_only;
 mod captures;
 mod carriers;
+mod case_ranges;
 mod clauses;
 mod closures;
 mod constructs;

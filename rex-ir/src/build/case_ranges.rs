@@ -1,0 +1,81 @@
+//! `case 1 ... 4:`, an extension of gcc and clang. nvcc takes it and means `case 1:`.
+
+use rex_syntax::kind::Kind;
+use rex_syntax::{TextRange, lex};
+
+use super::Builder;
+
+/// The longest range that is spelled out.
+const MAX_VALUES: i64 = 256;
+
+impl Builder<'_> {
+    /// Spells the values of such ranges out.
+    pub(super) fn spell_case_ranges(&mut self) {
+        if !self.source.contains("...") {
+            return;
+        }
+        let unit = self.unit;
+        for node in unit.tree.nodes() {
+            if node.kind() != Kind::CaseStatement {
+                continue;
+            }
+            let Some((lower, upper)) = self.case_range(node.range()) else {
+                continue;
+            };
+            let whole = lower.cover(upper);
+            let ends = self.value_of_case(lower).zip(self.value_of_case(upper));
+            match ends {
+                Some((first, last)) if first <= last && last - first < MAX_VALUES => {
+                    let values: Vec<String> =
+                        (first..=last).map(|value| value.to_string()).collect();
+                    self.conversions
+                        .push((whole, values.join(": case ").into()));
+                }
+                _ => self.untranslatable.push((
+                    whole,
+                    "nvcc has no ranges of `case`, and the values of this one are not known".into(),
+                )),
+            }
+        }
+    }
+
+    fn value_of_case(&self, range: TextRange) -> Option<i64> {
+        match self.text(range).as_bytes() {
+            [b'\'', character, b'\''] if character.is_ascii() => Some(i64::from(*character)),
+            _ => self.constant_value(range, 0),
+        }
+    }
+
+    /// The two ends of the range after a `case`.
+    fn case_range(&self, statement: TextRange) -> Option<(TextRange, TextRange)> {
+        let mut tokens = lex::significant_tokens(self.source, statement)
+            .filter(|token| token.text(self.source) == "case")
+            .map(|token| token.range);
+        let case = tokens.next().filter(|at| at.start() == statement.start())?;
+        let mut dots = None;
+        let mut end = None;
+        for token in
+            lex::significant_tokens(self.source, TextRange::new(case.end(), statement.end()))
+        {
+            match token.text(self.source) {
+                "..." => dots = Some(token.range),
+                ":" => {
+                    end = Some(token.range.start());
+                    break;
+                }
+                _ => {}
+            }
+        }
+        let (dots, end) = (dots?, end?);
+        let trim = |range: TextRange| {
+            let text = self.text(range);
+            let lead = text.len() - text.trim_start().len();
+            let tail = text.len() - text.trim_end().len();
+            let offset = |n: usize| rex_syntax::TextSize::try_from(n).unwrap_or_default();
+            TextRange::new(range.start() + offset(lead), range.end() - offset(tail))
+        };
+        let lower = trim(TextRange::new(case.end(), dots.start()));
+        let upper = trim(TextRange::new(dots.end(), end));
+        (!lower.is_empty() && !upper.is_empty()).then_some((lower, upper))
+    }
+}

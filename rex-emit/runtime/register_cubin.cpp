@@ -143,11 +143,46 @@ struct HostEntries {
 /// Entries of kernel templates; constructors of static objects fill it.
 rex_instance_entry *first_instance = nullptr;
 
+/// A mangled name in which these types, separated by blanks, have the names that device code gives them.
+std::string with_renamed_types(const std::string &name, const std::string &types) {
+  if (types.empty()) return name;
+  const std::string listed = " " + types + " ";
+  const auto end_of = [&name](size_t at, const char *characters) {
+    return std::min(name.find_first_not_of(characters, at), name.size());
+  };
+  static const char digits[] = "0123456789";
+  std::string renamed;
+  for (size_t at = 0; at < name.size();) {
+    size_t end = at + 1;
+    if (name[at] == 'S' || name[at] == 'T') {
+      end = end_of(end, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"); // what was there before: S1_
+    } else if (name[at] == 'A') {
+      end = end_of(end, digits); // an array: A8_i
+    } else if (name[at] == 'L' && end < name.size() && name[end] >= 'a' && name[end] <= 'z') {
+      end = end_of(end + 1, "n0123456789"); // a number: Li40E
+    } else if (end_of(at, digits) > at) {
+      const size_t start = end_of(at, digits);
+      const size_t length = std::strtoul(name.c_str() + at, nullptr, 10);
+      end = std::min(start + length, name.size());
+      const std::string word = name.substr(start, end - start);
+      if (listed.find(" " + word + " ") != std::string::npos) {
+        const std::string other = "rex_name_" + word;
+        renamed += std::to_string(other.size()) + other;
+        at = end;
+        continue;
+      }
+    }
+    renamed.append(name, at, end - at);
+    at = end;
+  }
+  return renamed;
+}
+
 /// The device symbol of an instantiation. Its tag has the same name and arguments, so the compiler's name of
 /// the tag has everything but the return type and the parameters (Itanium C++ ABI, 5.1.5).
 std::string symbol_of(const rex_instance_entry &instance, bool on_host) {
   const std::string kernel = instance.kernel, written = std::to_string(kernel.size()) + kernel;
-  std::string name = instance.type;
+  std::string name = with_renamed_types(instance.type, instance.renamed_types);
   if (on_host) {
     const std::string entry = kernel + "__host_entry";
     const size_t at = name.find(written);
@@ -2118,10 +2153,12 @@ Registration *registration_for(const Location &where) {
 
 } // namespace
 
-void rex_instance_entry::add(const char *kernel_name, const char *type_name, int parameters_count) {
+void rex_instance_entry::add(const char *kernel_name, const char *type_name, const char *renamed,
+                             int parameters_count) {
   if (kernel) return;
   kernel = kernel_name;
   type = type_name;
+  renamed_types = renamed;
   parameters = parameters_count;
   next = first_instance;
   first_instance = this;

@@ -310,15 +310,22 @@ rex_target_memcpy_rect_async(void *to, const void *from, size_t element_bytes, i
  * arguments of its kernel. The list of entries is complete when main begins; a launch before that, from the
  * constructor of a static object, adds its own. */
 struct REX_HIDDEN rex_instance_entry {
-  void add(const char *kernel_name, const char *type_name, int parameters_count); /* once; then nothing */
-  const char *kernel, *type;
+  void add(const char *kernel_name, const char *type_name, const char *renamed,
+           int parameters_count); /* once; then nothing */
+  const char *kernel, *type, *renamed_types;
   int parameters;
   rex_instance_entry *next;
 };
 
-/* In a tag: the kernel's name and its parameters without the hidden one. */
+/* Types of the program that have another name in device code, which CUDA declares, too; separated by blanks. */
+#ifndef REX_RENAMED_TYPES
+#define REX_RENAMED_TYPES ""
+#endif
+
+/* In a tag: the kernel's name, types in its arguments that are renamed, and its parameters without the hidden one. */
 #define REX_KERNEL_TEMPLATE(name, parameters_count)                                                          \
   static const char *rex_kernel() { return name; }                                                           \
+  static const char *rex_renamed() { return REX_RENAMED_TYPES; }                                             \
   static int rex_parameters() { return parameters_count; }
 
 template <typename Tag> struct REX_HIDDEN rex_instance {
@@ -330,7 +337,7 @@ private:
   static rex_instance_entry entry; /* zero before any constructor runs */
   static void *const is_known;
   static void *add() {
-    entry.add(Tag::rex_kernel(), typeid(Tag).name(), Tag::rex_parameters());
+    entry.add(Tag::rex_kernel(), typeid(Tag).name(), Tag::rex_renamed(), Tag::rex_parameters());
     return &entry;
   }
 };

@@ -18,42 +18,16 @@ use rex_ir::item::{DeviceStorage, Function, FunctionId, Item, ItemKind};
 use rex_ir::namer;
 use rex_ir::program::{DeclaredReduction, Program, ReductionInitializer};
 use rex_ir::region::{ReductionOperation, SharingAttribute};
-use rex_ir::symbol::{SymbolId, SymbolKind};
+use rex_ir::symbol::SymbolId;
 use rex_syntax::edit::EditConflict;
 use rex_syntax::lex;
 use rex_syntax::source::Language;
 use rex_syntax::{TextRange, TextSize};
 use smol_str::SmolStr;
 
-use function::{template_heads, without_extern};
+use crate::common::cuda_names;
 
-/// Whether CUDA's headers declare a type or function of this name.
-fn is_cuda_name(name: &str) -> bool {
-    let vector = name.strip_suffix(['1', '2', '3', '4']).is_some_and(|base| {
-        matches!(
-            base,
-            "char"
-                | "uchar"
-                | "short"
-                | "ushort"
-                | "int"
-                | "uint"
-                | "long"
-                | "ulong"
-                | "longlong"
-                | "ulonglong"
-                | "float"
-                | "double"
-        )
-    });
-    vector
-        || matches!(
-            name,
-            "dim3" | "max" | "min" | "sincosf" | "rsqrtf" | "rsqrt" | "norm" | "saturate"
-        )
-        || name.strip_prefix("make_").is_some_and(is_cuda_name)
-        || (name.starts_with("atomic") && name[6..].starts_with(|c: char| c.is_ascii_uppercase()))
-}
+use function::{template_heads, without_extern};
 
 /// Keywords of C++ that are ordinary names in C. The words for operators (`and`, `not`, ..) cannot be macros.
 const CXX_KEYWORDS: &[&str] = &[
@@ -93,10 +67,6 @@ const WORDS_OF_C: [(&str, &str); 7] = [
 
 /// Prints the device file.
 pub(crate) fn emit(program: &Program) -> Result<Vec<u8>, EditConflict> {
-    let includes = program
-        .items
-        .iter()
-        .filter(|item| item.kind == ItemKind::Include);
     let mut device = Device {
         program,
         out: String::new(),
@@ -105,7 +75,7 @@ pub(crate) fn emit(program: &Program) -> Result<Vec<u8>, EditConflict> {
         has_omp: false,
         named_namespaces: namespaces::named(program),
         n_reductions: 0,
-        names_in_headers: headers::names_included_by(program, includes.map(|item| item.range)),
+        names_in_headers: cuda_names::in_headers(program),
     };
     let name = program.sources.file(program.unit.file).name();
     let base = name.rsplit('/').next().unwrap_or(name);
@@ -167,8 +137,7 @@ impl<'p> Device<'p> {
     /// What a header of the project needs before it: CUDA's names must not be in its way.
     fn names_for(&mut self, include: TextRange) {
         let names = headers::names_included_by(self.program, std::iter::once(include));
-        let has_cuda_names = self
-            .own_cuda_names()
+        let has_cuda_names = cuda_names::own(self.program, &self.names_in_headers)
             .into_iter()
             .any(|name| names.contains(name));
         if has_cuda_names {
@@ -202,9 +171,10 @@ impl<'p> Device<'p> {
 
     /// Names of C that are keywords of C++, the language of the device file.
     fn keywords(&mut self) {
-        for name in self.own_cuda_names() {
+        for name in cuda_names::own(self.program, &self.names_in_headers) {
             self.line(&format!(
-                "#define {name} rex_name_{name} /* CUDA has one of its own */"
+                "#define {name} {}{name} /* CUDA has one of its own */",
+                cuda_names::PREFIX
             ));
         }
         if self.program.language() != Language::C {
@@ -219,14 +189,15 @@ impl<'p> Device<'p> {
             .collect();
         for word in used {
             self.line(&format!(
-                "#define {word} rex_name_{word} /* a keyword of C++ */"
+                "#define {word} {}{word} /* a keyword of C++ */",
+                cuda_names::PREFIX
             ));
         }
     }
 
     /// An `#include` of the system's behind the names that the file has in place of CUDA's: `std::max` means another.
     fn system_include(&mut self, include: &str) {
-        let names = self.own_cuda_names();
+        let names = cuda_names::own(self.program, &self.names_in_headers);
         for name in &names {
             self.line(&format!("#pragma push_macro(\"{name}\")\n#undef {name}"));
         }
@@ -234,32 +205,6 @@ impl<'p> Device<'p> {
         for name in &names {
             self.line(&format!("#pragma pop_macro(\"{name}\")"));
         }
-    }
-
-    /// Types and functions of the file and types of its headers that CUDA declares too. Headers have functions of such names
-    /// beside other headers that mean `std::max`.
-    fn own_cuda_names(&self) -> BTreeSet<&'p str> {
-        let program = self.program;
-        let end = TextRange::empty(TextSize::of(program.source()));
-        // A member of this name is not in the way.
-        let is_at_file_scope = |name: &str| {
-            let found = program.scopes.resolve(&program.symbols, name, end);
-            found.is_some_and(|id| program.symbols[id].kind == SymbolKind::Function)
-        };
-        let of_file = program.symbols.values().filter(|symbol| {
-            symbol.declared_at.is_some()
-                && is_cuda_name(&symbol.name)
-                && match symbol.kind {
-                    SymbolKind::Type => true,
-                    SymbolKind::Function => is_at_file_scope(&symbol.name),
-                    _ => false,
-                }
-        });
-        let of_file = of_file.map(|symbol| symbol.name.as_str());
-        let of_headers = self.names_in_headers.iter().copied();
-        let is_own = |name: &&str| headers::project_declares_type(&program.unit, name);
-        let of_headers = of_headers.filter(|name| is_cuda_name(name)).filter(is_own);
-        of_file.chain(of_headers).collect()
     }
 
     fn items(&mut self, items: &[Item]) -> Result<(), EditConflict> {

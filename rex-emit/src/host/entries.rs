@@ -9,8 +9,8 @@ use rex_syntax::layout::indent_at;
 use rex_syntax::{TextRange, TextSize};
 
 use super::{Host, rank};
-use crate::common::guarded;
 use crate::common::text::with_newlines;
+use crate::common::{cuda_names, guarded};
 
 /// The header's words for what `requires` demands.
 const REQUIREMENTS: [(Requirements, &str); 4] = [
@@ -31,7 +31,21 @@ impl Host<'_> {
                 .at(rex_syntax::TextRange::empty(TextSize::from(0))),
         );
         let file = self.program.sources.file(written.file).name();
-        let mut lines = guarded::include(self.program, &["rex_kmp.h"]);
+        let mut lines = Vec::new();
+        let mut kernels = self.program.kernels.iter();
+        if kernels.any(|(_, kernel)| kernel.template.is_some()) {
+            let names = cuda_names::in_headers(self.program);
+            let types = cuda_names::own_types(self.program, &names);
+            if !types.is_empty() {
+                let types: Vec<&str> = types.into_iter().collect();
+                lines.push(format!(
+                    "#define REX_RENAMED_TYPES \"{}\" /* device code calls them {}.. */",
+                    types.join(" "),
+                    cuda_names::PREFIX
+                ));
+            }
+        }
+        lines.extend(guarded::include(self.program, &["rex_kmp.h"]));
         lines.push(format!(
             "#define REX_SOURCE_FILE \"{}\"",
             crate::common::text::escaped(file)

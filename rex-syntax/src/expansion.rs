@@ -358,8 +358,9 @@ impl Reader {
         self.expansion
     }
 
+    /// Empty ones of the main file say where an `#include` ended: the next text may stand many lines below.
     fn end_segment(&mut self, end: usize) {
-        if end > self.segment_start {
+        if end > self.segment_start || self.place == Place::Main {
             self.expansion.segments.push(Segment {
                 range: lex::range(self.segment_start, end),
                 first_line: self.segment_line,
@@ -486,6 +487,16 @@ int main() {
         assert_eq!(expansion.words_included_at(2).count(), 0);
         assert_eq!(
             expansion.words_included_at(3).collect::<Vec<_>>(),
+            ["x", "=", "1;"]
+        );
+    }
+
+    #[test]
+    fn an_include_may_have_blank_lines_behind_it() {
+        let text = "# 1 \"a.c\"\n# 1 \"k.h\" 1\nx = 1;\n# 2 \"a.c\" 2\n# 15 \"a.c\"\nint y;\n";
+        let expansion = Expansion::parse(text.into(), "a.c");
+        assert_eq!(
+            expansion.words_included_at(1).collect::<Vec<_>>(),
             ["x", "=", "1;"]
         );
     }

@@ -639,14 +639,26 @@ inline void rex_reduce_block(Value &target, Value value, unsigned = 0) {
 
 #else
 
-/// The value of the lane `distance` above.
-template <typename Value>
-REX_DEVICE Value rex_from_lane(unsigned mask, const Value &value, unsigned distance) {
+/// A value of any size that `shuffle` brings from another lane, word by word.
+template <typename Value, typename Shuffle>
+REX_DEVICE Value rex_shuffled(const Value &value, Shuffle shuffle) {
   constexpr unsigned words = (sizeof(Value) + 3) / 4;
   unsigned word[words] = {};
   __builtin_memcpy(word, &value, sizeof value);
-  for (unsigned i = 0; i < words; ++i) word[i] = __shfl_down_sync(mask, word[i], distance);
+  for (unsigned i = 0; i < words; ++i) word[i] = shuffle(word[i]);
   return rex_from_bits<Value>(word);
+}
+
+/// The value of the lane `distance` above.
+template <typename Value>
+REX_DEVICE Value rex_from_lane_above(unsigned mask, const Value &value, unsigned distance) {
+  return rex_shuffled(value, [=](unsigned word) { return __shfl_down_sync(mask, word, distance); });
+}
+
+/// The value of the lane `distance` below.
+template <typename Value>
+REX_DEVICE Value rex_from_lane_below(unsigned mask, const Value &value, unsigned distance) {
+  return rex_shuffled(value, [=](unsigned word) { return __shfl_up_sync(mask, word, distance); });
 }
 
 /// Combines the values of the warp's first `lanes` threads; the first of them has the result.
@@ -654,7 +666,7 @@ template <typename Operation, typename Value>
 REX_DEVICE void rex_reduce_warp(Value &value, unsigned lane, unsigned lanes) {
   const unsigned mask = lanes < 32 ? (1u << lanes) - 1 : ~0u;
   for (unsigned distance = 16; distance > 0; distance /= 2) {
-    const Value other = rex_from_lane(mask, value, distance);
+    const Value other = rex_from_lane_above(mask, value, distance);
     if (lane + distance < lanes) Operation::combine(value, other);
   }
 }
@@ -728,16 +740,6 @@ inline Value rex_scan_block(Value &before, const Value &value, unsigned threads)
 }
 
 #else
-
-/// The value of the lane `distance` below.
-template <typename Value>
-REX_DEVICE Value rex_from_lane_below(unsigned mask, const Value &value, unsigned distance) {
-  constexpr unsigned words = (sizeof(Value) + 3) / 4;
-  unsigned word[words] = {};
-  __builtin_memcpy(word, &value, sizeof value);
-  for (unsigned i = 0; i < words; ++i) word[i] = __shfl_up_sync(mask, word[i], distance);
-  return rex_from_bits<Value>(word);
-}
 
 template <typename Operation, typename Value>
 REX_DEVICE Value rex_scan_block(Value &before, const Value &value, unsigned threads) {

@@ -331,11 +331,8 @@ impl Assembly<'_, '_> {
     fn add(&mut self, capture: &Capture, region: RegionId) {
         let types = &self.program.types;
         let name = match capture.object {
-            CapturedObject::Variable(symbol) => self.program.name(symbol).clone(),
             CapturedObject::This => SmolStr::new_static(namer::SELF_NAME),
-            CapturedObject::Extent(symbol, dimension) => {
-                namer::extent(self.program.name(symbol), dimension)
-            }
+            object => rex_ir::print::object_name(self.program, object).into(),
         };
         let ty = match types.get(capture.ty).kind {
             TypeKind::Reference(to) => to,
@@ -691,13 +688,7 @@ impl Assembly<'_, '_> {
     }
 
     fn refuse(&mut self, capture: &Capture, why: &str) {
-        let name = match capture.object {
-            CapturedObject::Variable(symbol) => self.program.name(symbol).clone(),
-            CapturedObject::This => SmolStr::new_static("this"),
-            CapturedObject::Extent(symbol, dimension) => {
-                namer::extent(self.program.name(symbol), dimension)
-            }
-        };
+        let name = rex_ir::print::object_name(self.program, capture.object);
         let diagnostic = Diagnostic::new(
             Code::UnsupportedCapture,
             self.program.at(capture.at),

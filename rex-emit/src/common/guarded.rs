@@ -43,13 +43,22 @@ pub(crate) fn include(program: &Program, files: &[&str]) -> Vec<String> {
             name.starts_with('_') || name.starts_with("REX_") || name.starts_with("rex_");
         !is_reserved && !USED_MACROS.contains(name) && macros.is_ever_defined(name)
     });
+    let include = files.first().map(|file| format!("#include \"{file}\""));
+    without_macros(&names, include)
+}
+
+/// Lines for which these macros are out of force.
+pub(crate) fn without_macros(
+    names: &BTreeSet<&str>,
+    inside: impl IntoIterator<Item = String>,
+) -> Vec<String> {
     let mut lines = Vec::new();
-    for name in &names {
+    for name in names {
         lines.push(format!("#pragma push_macro(\"{name}\")"));
         lines.push(format!("#undef {name}"));
     }
-    lines.extend(files.first().map(|file| format!("#include \"{file}\"")));
-    for name in &names {
+    lines.extend(inside);
+    for name in names {
         lines.push(format!("#pragma pop_macro(\"{name}\")"));
     }
     lines

@@ -19,10 +19,13 @@ use super::{function, instances, kernel, references};
 pub(super) const BOTH_SIDES: &str = "__host__ __device__ ";
 
 /// The text of a type declaration.
-pub(super) fn print(program: &Program, range: TextRange) -> Result<String, EditConflict> {
+pub(super) fn print(
+    program: &Program,
+    range: TextRange,
+    virtuals_of_host: &BTreeSet<&str>,
+) -> Result<String, EditConflict> {
     let mut edits = EditSet::new();
     let mut replaced = TextRange::empty(range.start());
-    let of_host = virtual_functions_of_host(program);
     for (id, function) in program.functions.iter() {
         let is_inside = function.in_class && range.contains_range(function.range);
         if !is_inside || replaced.contains_range(function.range) {
@@ -45,7 +48,7 @@ pub(super) fn print(program: &Program, range: TextRange) -> Result<String, EditC
             let text = function::print(program, device, BOTH_SIDES);
             edits.replace(replaced - range.start(), text);
         } else {
-            if !of_host.contains(&*function.name) {
+            if !virtuals_of_host.contains(&*function.name) {
                 edits.insert(start, 0, BOTH_SIDES);
             }
             if let Some((at, lines)) = references::at_body(program, function) {
@@ -63,9 +66,9 @@ pub(super) fn print(program: &Program, range: TextRange) -> Result<String, EditC
     }
     for method in &program.method_declarations {
         if range.contains_range(*method) && !replaced.contains_range(*method) {
-            let is_of_host = !of_host.is_empty()
+            let is_of_host = !virtuals_of_host.is_empty()
                 && lex::identifiers(program.source(), *method)
-                    .any(|at| of_host.contains(program.text(at)));
+                    .any(|at| virtuals_of_host.contains(program.text(at)));
             if !is_of_host {
                 edits.insert(method.start() - range.start(), 0, BOTH_SIDES);
             }
@@ -101,7 +104,7 @@ fn is_of_host(program: &Program, id: FunctionId) -> bool {
 }
 
 /// The names of virtual functions of which some are host code: those that override each other must be of one kind.
-fn virtual_functions_of_host(program: &Program) -> BTreeSet<&str> {
+pub(super) fn virtual_functions_of_host(program: &Program) -> BTreeSet<&str> {
     let source = program.source();
     if !source.contains("virtual") {
         return BTreeSet::new();

@@ -25,7 +25,7 @@ use rex_syntax::source::Language;
 use rex_syntax::{TextRange, TextSize};
 use smol_str::SmolStr;
 
-use crate::common::cuda_names;
+use crate::common::{cuda_names, guarded};
 
 use function::{template_heads, without_extern};
 
@@ -67,6 +67,7 @@ const WORDS_OF_C: [(&str, &str); 7] = [
 
 /// Prints the device file.
 pub(crate) fn emit(program: &Program) -> Result<Vec<u8>, EditConflict> {
+    let names_in_headers = cuda_names::in_headers(program);
     let mut device = Device {
         program,
         out: String::new(),
@@ -75,7 +76,9 @@ pub(crate) fn emit(program: &Program) -> Result<Vec<u8>, EditConflict> {
         has_omp: false,
         named_namespaces: namespaces::named(program),
         n_reductions: 0,
-        names_in_headers: cuda_names::in_headers(program),
+        own_cuda_names: cuda_names::own(program, &names_in_headers),
+        names_in_headers,
+        virtuals_of_host: class::virtual_functions_of_host(program),
     };
     let name = program.sources.file(program.unit.file).name();
     let base = name.rsplit('/').next().unwrap_or(name);
@@ -105,6 +108,10 @@ struct Device<'p> {
     n_reductions: usize,
     /// What headers of the project name that the device file includes: their host functions stay in it.
     names_in_headers: BTreeSet<&'p str>,
+    /// Names of the program that CUDA has, too.
+    own_cuda_names: BTreeSet<&'p str>,
+    /// The names of virtual functions of which some are host code.
+    virtuals_of_host: BTreeSet<&'p str>,
 }
 
 impl<'p> Device<'p> {
@@ -137,10 +144,7 @@ impl<'p> Device<'p> {
     /// What a header of the project needs before it: CUDA's names must not be in its way.
     fn names_for(&mut self, include: TextRange) {
         let names = headers::names_included_by(self.program, std::iter::once(include));
-        let has_cuda_names = cuda_names::own(self.program, &self.names_in_headers)
-            .into_iter()
-            .any(|name| names.contains(name));
-        if has_cuda_names {
+        if !self.own_cuda_names.is_disjoint(&names) {
             self.header();
         }
     }
@@ -161,7 +165,7 @@ impl<'p> Device<'p> {
                 self.line("#include <omp.h>");
             }
             let files = ["rex_nvidia.h", "xomp_cuda_lib_inlined.cu"];
-            for line in crate::common::guarded::include(self.program, &files) {
+            for line in guarded::include(self.program, &files) {
                 self.line(&line);
             }
             self.keywords();
@@ -171,7 +175,7 @@ impl<'p> Device<'p> {
 
     /// Names of C that are keywords of C++, the language of the device file.
     fn keywords(&mut self) {
-        for name in cuda_names::own(self.program, &self.names_in_headers) {
+        for name in self.own_cuda_names.clone() {
             self.line(&format!(
                 "#define {name} {}{name} /* CUDA has one of its own */",
                 cuda_names::PREFIX
@@ -197,13 +201,9 @@ impl<'p> Device<'p> {
 
     /// An `#include` of the system's behind the names that the file has in place of CUDA's: `std::max` means another.
     fn system_include(&mut self, include: &str) {
-        let names = cuda_names::own(self.program, &self.names_in_headers);
-        for name in &names {
-            self.line(&format!("#pragma push_macro(\"{name}\")\n#undef {name}"));
-        }
-        self.line(include);
-        for name in &names {
-            self.line(&format!("#pragma pop_macro(\"{name}\")"));
+        let include = std::iter::once(include.to_string());
+        for line in guarded::without_macros(&self.own_cuda_names, include) {
+            self.line(&line);
         }
     }
 
@@ -243,7 +243,7 @@ impl<'p> Device<'p> {
                 ItemKind::Type if self.is_using_of_host(item.range) => {}
                 ItemKind::Type => {
                     self.header();
-                    let text = class::print(self.program, item.range)?;
+                    let text = class::print(self.program, item.range, &self.virtuals_of_host)?;
                     self.line(&text);
                 }
                 ItemKind::Function(function) => {
@@ -436,7 +436,7 @@ impl<'p> Device<'p> {
         range: TextRange,
     ) -> Result<(), EditConflict> {
         if let Some(definition) = self.type_of_declaration(symbols, range) {
-            let text = class::print(self.program, definition)?;
+            let text = class::print(self.program, definition, &self.virtuals_of_host)?;
             self.header();
             self.line(&format!("{};", text.trim_end()));
         }

@@ -48,34 +48,21 @@ impl Builder<'_> {
 
     /// The two ends of the range after a `case`.
     fn case_range(&self, statement: TextRange) -> Option<(TextRange, TextRange)> {
-        let mut tokens = lex::significant_tokens(self.source, statement)
-            .filter(|token| token.text(self.source) == "case")
-            .map(|token| token.range);
-        let case = tokens.next().filter(|at| at.start() == statement.start())?;
+        let mut tokens = lex::significant_tokens(self.source, statement);
+        let start = tokens.next()?.range.end();
         let mut dots = None;
-        let mut end = None;
-        for token in
-            lex::significant_tokens(self.source, TextRange::new(case.end(), statement.end()))
-        {
-            match token.text(self.source) {
-                "..." => dots = Some(token.range),
-                ":" => {
-                    end = Some(token.range.start());
-                    break;
+        for token in tokens {
+            match (token.text(self.source), dots) {
+                ("...", None) => dots = Some(token.range),
+                (":", None) => return None,
+                (":", Some(dots)) => {
+                    let lower = self.trimmed(TextRange::new(start, dots.start()));
+                    let upper = self.trimmed(TextRange::new(dots.end(), token.range.start()));
+                    return Some((lower, upper));
                 }
                 _ => {}
             }
         }
-        let (dots, end) = (dots?, end?);
-        let trim = |range: TextRange| {
-            let text = self.text(range);
-            let lead = text.len() - text.trim_start().len();
-            let tail = text.len() - text.trim_end().len();
-            let offset = |n: usize| rex_syntax::TextSize::try_from(n).unwrap_or_default();
-            TextRange::new(range.start() + offset(lead), range.end() - offset(tail))
-        };
-        let lower = trim(TextRange::new(case.end(), dots.start()));
-        let upper = trim(TextRange::new(dots.end(), end));
-        (!lower.is_empty() && !upper.is_empty()).then_some((lower, upper))
+        None
     }
 }

@@ -3,7 +3,7 @@
 
 use rex_ir::program::Program;
 use rex_ir::region::{CapturedObject, Region};
-use rex_ir::symbol::SymbolKind;
+use rex_ir::symbol::SymbolId;
 use rex_syntax::cst::Node;
 use rex_syntax::kind::Kind;
 use rex_syntax::lex;
@@ -36,11 +36,9 @@ pub(super) fn capture_lists(program: &Program, region: &Region) -> Vec<(TextRang
         .collect()
 }
 
-fn is_static(program: &Program, symbol: rex_ir::symbol::SymbolId) -> bool {
-    matches!(
-        program.symbols[symbol].kind,
-        SymbolKind::Global | SymbolKind::StaticLocal | SymbolKind::StaticField
-    )
+fn is_static(program: &Program, symbol: SymbolId) -> bool {
+    let kind = program.symbols[symbol].kind;
+    kind.is_variable() && !kind.is_automatic()
 }
 
 fn capture_list(

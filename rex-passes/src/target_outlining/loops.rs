@@ -20,7 +20,7 @@ use super::plan::{Context, Planner};
 use super::{geometry, queries, team};
 
 impl Planner<'_> {
-    /// How many loops of a nest form a rectangle, and the text of one iteration of it.
+    /// How many loops of a nest form a rectangle, and the text of one iteration of it. Refuses clauses that the other loops are in the way of.
     pub(super) fn rectangle(
         &mut self,
         construct: &Construct,

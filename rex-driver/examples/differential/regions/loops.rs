@@ -4,8 +4,8 @@ use crate::data::{Array, Storage};
 use crate::program::Program;
 use crate::statements::Loop;
 
-use super::elements;
 use super::extras::Extra;
+use super::{elements, shortest};
 
 /// A construct that a target loop may be, and what its clauses may be.
 pub(super) struct LoopDirective {
@@ -178,12 +178,7 @@ impl Program {
             }
         }
         let needs_all = extras.iter().any(Extra::needs_all_iterations);
-        let shortest = captures
-            .written
-            .iter()
-            .map(|array| array.length)
-            .min()
-            .unwrap_or(1);
+        let shortest = shortest(&captures.written);
         let Nest {
             loops,
             index,

@@ -265,6 +265,11 @@ impl Program {
     }
 }
 
+/// The number of values of the shortest one.
+fn shortest(arrays: &[Array]) -> usize {
+    arrays.iter().map(|array| array.length).min().unwrap_or(1)
+}
+
 /// One element of each.
 fn elements(arrays: &[Array], index: &str) -> Vec<Place> {
     let place = |array: &Array| Place {

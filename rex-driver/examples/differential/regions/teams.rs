@@ -5,7 +5,7 @@ use crate::data::{Array, Shape, Storage};
 use crate::program::{Language, Program};
 use crate::statements::{Place, Reduction, Scope};
 
-use super::{Captures, elements};
+use super::{Captures, elements, shortest};
 
 impl Program {
     /// A worksharing loop over elements of arrays.
@@ -57,7 +57,7 @@ impl Program {
             clauses.push_str(&format!(" lastprivate({})", place.name));
             place
         });
-        let shortest = written.iter().map(|array| array.length).min().unwrap_or(20);
+        let shortest = shortest(written);
         let trips = self
             .random
             .below(shortest + 1)
@@ -107,7 +107,7 @@ impl Program {
         let reduction = self.reduction(place);
         let Reduction { place, operator } = &reduction;
         let clause = format!(" reduction(inscan, {operator} : {})", place.name);
-        let shortest = written.iter().map(|array| array.length).min().unwrap_or(20);
+        let shortest = shortest(written);
         let trips = 1 + self.random.below(shortest);
         let canonical = self.canonical_loop(trips, false);
         if let Some(declaration) = &canonical.declaration {
@@ -375,12 +375,7 @@ impl Program {
             ),
             false => "distribute".to_string(),
         };
-        let shortest = captures
-            .written
-            .iter()
-            .map(|array| array.length)
-            .min()
-            .unwrap_or(1);
+        let shortest = shortest(&captures.written);
         let trips = self.random.below(shortest.min(24) + 1);
         let canonical = self.canonical_loop(trips, false);
         if let Some(declaration) = &canonical.declaration {

@@ -33,7 +33,7 @@ impl Builder<'_> {
                 }
                 _ => self.untranslatable.push((
                     whole,
-                    "nvcc has no ranges of `case`, and the values of this one are not known".into(),
+                    "nvcc takes a range of `case` for its first value; the values of this one are too many or not known: compare with `if`".into(),
                 )),
             }
         }

@@ -89,6 +89,13 @@ __device__ __forceinline__ unsigned __shfl_down_sync(unsigned mask, unsigned val
                : "r"(value), "r"(distance), "r"(mask));
   return result;
 }
+__device__ __forceinline__ unsigned __shfl_up_sync(unsigned mask, unsigned value, unsigned distance) {
+  unsigned result;
+  asm volatile("shfl.sync.up.b32 %0, %1, %2, 0, %3;"
+               : "=r"(result)
+               : "r"(value), "r"(distance), "r"(mask));
+  return result;
+}
 
 // The C library on the GPU: printf, malloc and assert are the driver's, the mathematical functions are those
 // of NVIDIA's libdevice. Without it (-Xclang -mlink-builtin-bitcode) those below are instructions, and ptxas

@@ -107,6 +107,13 @@ impl Function {
     pub fn is_template(&self) -> bool {
         !self.heads.is_empty() || !self.class_heads.is_empty()
     }
+
+    /// Whether a call of it may mean a function that overrides it, as far as its class and the bases of that one say.
+    pub fn is_virtual(&self) -> bool {
+        self.membership
+            .as_ref()
+            .is_some_and(|membership| membership.is_virtual)
+    }
 }
 
 /// A function as a member of its class.
@@ -120,6 +127,8 @@ pub struct Membership {
     pub is_static: bool,
     /// Its object is `const`.
     pub is_const: bool,
+    /// It, or what it overrides, is declared virtual.
+    pub is_virtual: bool,
     /// `Box<T>::` before the name, in a definition outside the class.
     pub qualifier: Option<SmolStr>,
 }

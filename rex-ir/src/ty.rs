@@ -137,6 +137,8 @@ pub struct Method {
     pub returns: TypeId,
     /// It has no object.
     pub is_static: bool,
+    /// It is declared `virtual`, `override` or `final`.
+    pub is_marked_virtual: bool,
 }
 
 /// A data member.

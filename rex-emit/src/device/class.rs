@@ -105,30 +105,13 @@ fn is_of_host(program: &Program, id: FunctionId) -> bool {
 
 /// The names of virtual functions of which some are host code: those that override each other must be of one kind.
 pub(super) fn virtual_functions_of_host(program: &Program) -> BTreeSet<&str> {
-    let source = program.source();
-    if !source.contains("virtual") {
-        return BTreeSet::new();
-    }
-    let members = || {
-        program
-            .functions
-            .iter()
-            .filter(|(_, it)| it.class.is_some())
-    };
-    let heads = members()
-        .map(|(_, it)| TextRange::new(it.specifiers.start(), it.declarator_end))
-        .chain(program.method_declarations.iter().copied());
-    let virtuals: BTreeSet<&str> = heads
-        .filter(|head| program.text(*head).contains("virtual"))
-        .flat_map(|head| lex::identifiers(source, head))
-        .map(|at| program.text(at))
-        .collect();
-    members()
-        .filter(|(id, it)| {
-            let is_instantiator = program.instances.of_function(*id).is_some();
-            virtuals.contains(&*it.name) && (is_instantiator || is_of_host(program, *id))
-        })
-        .map(|(_, it)| &*it.name)
+    let is_of_host =
+        |id: FunctionId| program.instances.of_function(id).is_some() || is_of_host(program, id);
+    program
+        .functions
+        .iter()
+        .filter(|(id, function)| function.is_virtual() && is_of_host(*id))
+        .map(|(_, function)| &*function.name)
         .collect()
 }
 

@@ -7,8 +7,7 @@ use rex_syntax::{TextRange, lex};
 use smol_str::{SmolStr, format_smolstr};
 
 use super::Builder;
-use super::scopes::function_declarator;
-use super::types::{declared_name, has_storage};
+use super::types::{declared_name, function_declarator, has_storage};
 use crate::namer;
 use crate::ty::{Category, TypeId, TypeKind};
 

@@ -198,7 +198,7 @@ impl<'u> Builder<'u> {
             .map(|class| class.split('<').next().unwrap_or(class).trim());
         let is_named = is_word(&function.name);
         match class {
-            Some(class) if function.name == class || self.is_virtual(id) => {
+            Some(class) if function.name == class || function.is_virtual() => {
                 carriers.classes.insert(class.into());
             }
             Some(class) if !is_named => {
@@ -227,23 +227,6 @@ impl<'u> Builder<'u> {
             .records
             .iter()
             .any(|(_, record)| record.body.is_some() && record.name == name)
-    }
-
-    fn is_virtual(&self, id: FunctionId) -> bool {
-        let function = &self.functions[id];
-        let is_marked = |range: TextRange| {
-            let mut words = self.words().of(range);
-            words.any(|(_, word)| matches!(word.as_str(), "virtual" | "override" | "final"))
-        };
-        let names_it = |range: TextRange| {
-            let mut words = self.words().of(range);
-            words.any(|(_, word)| word == function.name)
-        };
-        let head = TextRange::new(function.specifiers.start(), function.body.start());
-        // Outside the class, only the declaration inside says so.
-        let mut declarations = self.method_declarations.iter().copied();
-        is_marked(head)
-            || !function.in_class && declarations.any(|at| is_marked(at) && names_it(at))
     }
 
     /// Whether the text of a function, behind its name, has one of the names.

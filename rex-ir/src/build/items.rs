@@ -6,8 +6,8 @@ use rex_syntax::kind::{Field, Kind};
 use rustc_hash::FxHashMap;
 
 use super::Builder;
-use super::scopes::{function_declarator, function_name, last_component};
-use super::types::declared_name;
+use super::names::{function_name, last_component};
+use super::types::{declared_name, function_declarator};
 use crate::headers;
 use crate::item::{FunctionId, Item, ItemKind};
 use crate::symbol::{SymbolId, SymbolKind};

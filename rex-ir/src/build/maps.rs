@@ -151,7 +151,7 @@ impl<'u> Builder<'u> {
             let pointer = self.types.plain(TypeKind::Pointer(class));
             (CapturedObject::This, pointer, pointer)
         } else {
-            let unqualified = super::scopes::last_component(name);
+            let unqualified = super::names::last_component(name);
             let symbol = self
                 .resolve_qualified(name, path.root)
                 .or_else(|| self.scopes.resolve(&self.symbols, unqualified, path.root))

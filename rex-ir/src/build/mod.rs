@@ -6,7 +6,6 @@
 mod allocators;
 mod auto;
 mod c_only;
-mod captures;
 mod carriers;
 mod case_ranges;
 mod clauses;
@@ -24,6 +23,8 @@ mod items;
 mod loops;
 mod mappers;
 mod maps;
+mod names;
+mod regions;
 mod requires;
 mod scopes;
 mod spelled;

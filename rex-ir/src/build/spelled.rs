@@ -4,8 +4,7 @@ use rex_syntax::TextRange;
 use smol_str::{SmolStr, format_smolstr};
 
 use super::Builder;
-use super::scopes::namespaces_around;
-use super::types::squeeze;
+use super::names::{last_component, namespaces_around, squeeze, without_arguments};
 use crate::map::{PathStep, StepKind};
 use crate::namer;
 use crate::region::CapturedObject;
@@ -135,5 +134,25 @@ impl Builder<'_> {
         });
         self.spelled_symbols.insert(key, symbol);
         symbol
+    }
+
+    /// The declaration behind a qualified name.
+    pub(super) fn find_qualified(&self, text: &str, at: TextRange) -> Option<SymbolId> {
+        let plain = without_arguments(text);
+        let (qualifier, name) = plain.rsplit_once("::")?;
+        let class = self
+            .scopes
+            .resolve_type(&self.symbols, last_component(qualifier), at)
+            .and_then(|class| self.types.record(self.symbols[class].ty));
+        if let Some(class) = class {
+            return self.static_fields.get(&(class, name.into())).copied();
+        }
+        let candidates = self.scopes.scope(self.scopes.root()).names.get(name)?;
+        let is_named = |symbol: &&SymbolId| {
+            let of_symbol = &self.symbols[**symbol].qualifier;
+            of_symbol.trim_end_matches("::").ends_with(qualifier)
+        };
+        let exact = candidates.iter().rev().find(is_named);
+        exact.or(candidates.last()).copied()
     }
 }

@@ -10,9 +10,9 @@ use rex_ir::namer;
 use rex_ir::program::Program;
 use rex_ir::region::{Call, Callee};
 use rex_ir::ty::TypeKind;
+use rex_syntax::TextRange;
 use rex_syntax::kind::{Field, Kind};
 use rex_syntax::omp::directive::Leaf;
-use rex_syntax::{TextRange, lex};
 use smol_str::SmolStr;
 
 /// The functions of a program's device code that begin parallel regions.
@@ -192,27 +192,12 @@ fn is_plain_member(program: &Program, id: FunctionId, class: &str) -> bool {
         .as_ref()
         .and_then(|membership| program.types.records[membership.record?].body);
     let Some(body) = body else { return false };
-    let head = TextRange::new(function.range.start(), function.body.start());
-    let is_virtual = |range: TextRange| {
-        lex::identifiers(program.source(), range)
-            .any(|at| matches!(program.text(at), "virtual" | "override" | "final"))
-    };
-    let declares = |range: TextRange| {
-        lex::identifiers(program.source(), range).any(|at| program.text(at) == function.name)
-    };
-    let is_virtual_in_class = || {
-        program
-            .method_declarations
-            .iter()
-            .any(|at| body.contains_range(*at) && declares(*at) && is_virtual(*at))
-    };
     function.name != *class
         && !function.name.starts_with('~')
         && program.function_at(body).is_none()
         && program.instances.of_function(id).is_none()
         && !program.holds_target_constructs(id)
-        && !is_virtual(head)
-        && !is_virtual_in_class()
+        && !function.is_virtual()
 }
 
 /// Whether the object of a member call is of a class of the file, as far as can be seen.

@@ -1,0 +1,193 @@
+//! Declarations of the enclosing function that device code needs a copy of.
+
+use rex_syntax::TextRange;
+use rex_syntax::cst::Node;
+use rex_syntax::kind::{Field, Kind};
+use rex_syntax::lex;
+use smol_str::SmolStr;
+
+use super::uses::{Name, Use, Uses};
+use crate::build::Builder;
+use crate::build::names::{last_component, squeeze};
+use crate::region::{CapturedObject, ConstructId};
+use crate::symbol::{SymbolId, SymbolKind};
+use crate::ty::{Meaning, TypeId, TypeKind};
+
+impl<'u> Builder<'u> {
+    /// The kernel declares every captured variable again: it needs the local types, constants and extents in their types.
+    pub(super) fn use_types(
+        &mut self,
+        statement: TextRange,
+        construct: ConstructId,
+        uses: &mut Uses,
+    ) {
+        let mut next = 0;
+        while let Some((object, seen)) = uses
+            .objects
+            .get_index(next)
+            .map(|(object, seen)| (*object, *seen))
+        {
+            next += 1;
+            let CapturedObject::Variable(symbol) = object else {
+                continue;
+            };
+            for extent in self.named_extents(symbol) {
+                uses.add(
+                    extent,
+                    Use {
+                        at: seen.at,
+                        written: false,
+                        explicit: false,
+                        called: false,
+                    },
+                );
+            }
+            let mut words = Vec::new();
+            self.type_words(self.symbols[symbol].ty, &mut words);
+            for text in words {
+                let whole = TextRange::up_to(rex_syntax::TextSize::of(text.as_str()));
+                let names: Vec<SmolStr> = lex::identifiers(&text, whole)
+                    .map(|at| SmolStr::from(&text[at]))
+                    .collect();
+                for name in names {
+                    let name = Name {
+                        text: &name,
+                        at: seen.at,
+                        written: false,
+                        called: false,
+                    };
+                    self.use_name(name, statement, construct, uses, 0);
+                }
+                if text.contains(' ') {
+                    self.use_tag(&text, seen.at, statement, construct, uses);
+                }
+            }
+        }
+    }
+
+    /// The spellings and extents in a type.
+    pub(super) fn type_words(&self, ty: TypeId, words: &mut Vec<SmolStr>) {
+        match &self.types.get(ty).kind {
+            TypeKind::Named { spelling, meaning } => {
+                words.push(spelling.clone());
+                if let Meaning::Record(Some(record)) = meaning
+                    && self.types.records[*record].is_untagged
+                {
+                    for field in &self.types.records[*record].fields {
+                        self.type_words(field.ty, words);
+                    }
+                }
+            }
+            TypeKind::Pointer(to) | TypeKind::Reference(to) => self.type_words(*to, words),
+            TypeKind::Array { element, extent } => {
+                if let crate::ty::Extent::Constant(text) | crate::ty::Extent::Runtime(text) = extent
+                {
+                    words.push(text.clone());
+                }
+                self.type_words(*element, words);
+            }
+            TypeKind::Function { returns, .. } => self.type_words(*returns, words),
+        }
+    }
+
+    /// A type, enumerator or constant of the enclosing function: its declaration is copied, with what it needs.
+    pub(super) fn use_local_declaration(
+        &mut self,
+        symbol: SymbolId,
+        statement: TextRange,
+        construct: ConstructId,
+        uses: &mut Uses,
+    ) {
+        let Some(declaration) = self.symbols[symbol].declaration else {
+            return;
+        };
+        let Some(function) = self.innermost_function(self.constructs[construct].range) else {
+            return;
+        };
+        let is_local = self.functions[function].body.contains_range(declaration);
+        if !is_local || statement.contains_range(declaration) {
+            return;
+        }
+        if !uses
+            .declarations
+            .insert((declaration.start().into(), declaration.end().into()))
+        {
+            return;
+        }
+        for at in lex::identifiers(self.source, declaration).collect::<Vec<_>>() {
+            let text = self.text(at);
+            if let Some(inner) = self.scopes.resolve(&self.symbols, text, at)
+                && inner != symbol
+                && matches!(
+                    self.symbols[inner].kind,
+                    SymbolKind::Type
+                        | SymbolKind::Enumerator
+                        | SymbolKind::Local
+                        | SymbolKind::StaticLocal
+                )
+            {
+                self.use_local_declaration(inner, statement, construct, uses);
+            }
+        }
+        let text = squeeze(self.text(declaration));
+        for keyword in ["struct ", "union ", "enum "] {
+            for (position, _) in text.match_indices(keyword) {
+                let tag: String = text[position + keyword.len()..]
+                    .chars()
+                    .take_while(|c| c.is_ascii_alphanumeric() || *c == '_')
+                    .collect();
+                let full = format!("{keyword}{tag}");
+                if let Some(inner) = self.scopes.resolve(&self.symbols, &full, declaration)
+                    && inner != symbol
+                {
+                    self.use_local_declaration(inner, statement, construct, uses);
+                }
+            }
+        }
+    }
+
+    /// What the blocks around a region say about names of namespaces: `using namespace a;`, `using a::b;`, `namespace b = a;`.
+    pub(super) fn add_local_usings(&self, node: Node<'u>, statement: TextRange, uses: &mut Uses) {
+        let blocks = node
+            .ancestors()
+            .filter(|outer| outer.kind() == Kind::CompoundStatement);
+        let found = blocks
+            .flat_map(|block| block.children())
+            .filter(|child| child.range().end() <= statement.start());
+        for child in found {
+            let name = match child.kind() {
+                Kind::UsingDeclaration => child.children().last(),
+                Kind::NamespaceAliasDefinition => child.field(Field::Name),
+                _ => continue,
+            };
+            let Some(name) = name else { continue };
+            let name = last_component(name.text());
+            let is_directive = child
+                .tokens_and_children()
+                .any(|token| token.token() == "namespace")
+                && child.kind() == Kind::UsingDeclaration;
+            let is_named = || {
+                lex::significant_tokens(self.source, statement)
+                    .any(|token| token.text(self.source) == name)
+            };
+            if is_directive || is_named() {
+                let range = child.range();
+                uses.declarations
+                    .insert((range.start().into(), range.end().into()));
+            }
+        }
+    }
+
+    pub(super) fn use_tag(
+        &mut self,
+        tag: &str,
+        at: TextRange,
+        statement: TextRange,
+        construct: ConstructId,
+        uses: &mut Uses,
+    ) {
+        if let Some(symbol) = self.scopes.resolve(&self.symbols, tag, at) {
+            self.use_local_declaration(symbol, statement, construct, uses);
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! Target regions: which variables they need, and how each reaches the kernel.
+
+mod captures;
+mod damage;
+mod functions;
+mod implied_maps;
+mod local_declarations;
+mod members;
+mod transport;
+mod uses;
+
+use rex_syntax::TextRange;
+use rex_syntax::diag::{Code, Severity};
+use rex_syntax::omp::clause::ClauseName;
+use rex_syntax::omp::directive::Leaf;
+
+use super::Builder;
+use crate::item::FunctionId;
+use crate::region::{
+    Capture, CapturedObject, ConstructId, DataConstruct, DataConstructKind, Region,
+    SharingAttribute,
+};
+use crate::symbol::{SymbolId, SymbolKind};
+use uses::{Use, Uses};
+
+/// A construct that was read.
+enum Built {
+    Region(Box<Region>),
+    Data(DataConstruct),
+}
+
+impl Builder<'_> {
+    /// Every target region and data construct.
+    pub(in crate::build) fn read_regions(&mut self) {
+        let ids: Vec<ConstructId> = self.constructs.iter().map(|(id, _)| id).collect();
+        for id in ids {
+            let leaf = self.constructs[id].leaves.first().copied();
+            let range = self.constructs[id].range;
+            let Some(leaf) = leaf.filter(|leaf| is_device_leaf(*leaf)) else {
+                continue;
+            };
+            let Some(function) = self.innermost_function(range) else {
+                self.report(
+                    Code::DamagedConstruct,
+                    crate::build::loops::first_line(self.source, range),
+                    "this construct is not inside a function that could be read",
+                );
+                continue;
+            };
+            if self.is_damaged(id) {
+                continue;
+            }
+            // A construct with something unsupported in it stays on the host.
+            let mut diagnostics = std::mem::take(&mut self.diagnostics);
+            self.check_clauses(id);
+            let built = match leaf {
+                Leaf::Target => self.read_region(id, function),
+                Leaf::TargetData => self.read_data_construct(id, function, DataConstructKind::Data),
+                Leaf::TargetEnterData => {
+                    self.read_data_construct(id, function, DataConstructKind::EnterData)
+                }
+                Leaf::TargetExitData => {
+                    self.read_data_construct(id, function, DataConstructKind::ExitData)
+                }
+                _ => self.read_data_construct(id, function, DataConstructKind::Update),
+            };
+            let is_limited = self
+                .diagnostics
+                .iter()
+                .any(|found| found.severity == Severity::Error && found.code.is_limit());
+            match built {
+                Some(Built::Region(region)) if !is_limited => {
+                    self.regions.alloc(*region);
+                }
+                Some(Built::Data(data)) if !is_limited => {
+                    self.data_constructs.alloc(data);
+                }
+                _ => {}
+            }
+            diagnostics.extend(std::mem::take(&mut self.diagnostics));
+            self.diagnostics = diagnostics;
+        }
+        self.read_functions();
+    }
+
+    fn innermost_function(&self, range: TextRange) -> Option<FunctionId> {
+        self.functions
+            .iter()
+            .filter(|(_, function)| function.body.contains_range(range))
+            .min_by_key(|(_, function)| function.range.len())
+            .map(|(id, _)| id)
+    }
+
+    fn read_data_construct(
+        &mut self,
+        construct: ConstructId,
+        function: FunctionId,
+        kind: DataConstructKind,
+    ) -> Option<Built> {
+        let unit = self.unit;
+        let mut maps = Vec::new();
+        for idx in self.constructs[construct].directives.clone() {
+            maps.extend(self.read_map_clauses(&unit.directives[idx].clauses));
+        }
+        Some(Built::Data(DataConstruct {
+            construct,
+            kind,
+            function,
+            maps,
+        }))
+    }
+
+    fn read_region(&mut self, construct: ConstructId, function: FunctionId) -> Option<Built> {
+        let unit = self.unit;
+        let directives = self.constructs[construct].directives.clone();
+        let statement = self.constructs[construct].statement?;
+        let mut maps = Vec::new();
+        for idx in &directives {
+            maps.extend(self.read_map_clauses(&unit.directives[*idx].clauses));
+        }
+        let rules = self.implicit_rules(construct);
+        self.add_reduction_sections(construct, &mut maps);
+
+        let mut uses = Uses::default();
+        for item in &maps {
+            if let CapturedObject::Variable(symbol) = item.root
+                && self.symbols[symbol].kind == SymbolKind::Local
+                && self.symbols[symbol].spelled.is_some()
+            {
+                uses.member_variables.push(symbol);
+            }
+            uses.add(
+                item.root,
+                Use {
+                    at: item.at,
+                    // A section of what a pointer points to leaves the pointer alone.
+                    written: !self.holds_pointer(item.root),
+                    explicit: true,
+                    called: false,
+                },
+            );
+        }
+        for sharing in self.constructs[construct].sharing.clone() {
+            if matches!(sharing.attribute, SharingAttribute::Shared) {
+                continue;
+            }
+            let written = !matches!(sharing.attribute, SharingAttribute::Firstprivate);
+            uses.add(
+                CapturedObject::Variable(sharing.symbol),
+                Use {
+                    at: sharing.at,
+                    written,
+                    explicit: true,
+                    called: false,
+                },
+            );
+        }
+        let node = unit.tree.root().smallest_at(statement);
+        self.collect(node, statement, construct, &mut uses);
+        for idx in &directives {
+            for clause in &unit.directives[*idx].clauses {
+                let expression = match clause.name {
+                    ClauseName::Schedule | ClauseName::DistSchedule => clause.expression(),
+                    ClauseName::Linear => self.linear_step(clause),
+                    _ => None,
+                };
+                if let Some(expression) = expression {
+                    self.collect_text(expression, false, statement, construct, &mut uses);
+                }
+            }
+        }
+
+        self.use_types(statement, construct, &mut uses);
+        self.add_used_members(statement, &uses, &mut maps);
+        let mut captures = Vec::new();
+        for (object, seen) in std::mem::take(&mut uses.objects) {
+            if let Some(capture) = self.capture(object, seen, construct, &maps, &rules) {
+                captures.push(capture);
+            }
+        }
+        let deduced = self.deduced_variables(&captures);
+        self.add_local_usings(node, statement, &mut uses);
+        uses.declarations.sort();
+        let local_declarations = uses
+            .declarations
+            .iter()
+            .map(|(start, end)| TextRange::new((*start).into(), (*end).into()))
+            .collect();
+        uses.member_uses.sort_by_key(|range| range.start());
+        uses.this_uses.sort_by_key(|range| range.start());
+        Some(Built::Region(Box::new(Region {
+            construct,
+            function,
+            maps,
+            defaultmaps: rules.defaultmaps,
+            allocators: self.allocators_of(construct),
+            captures,
+            local_declarations,
+            deduced,
+            qualified_uses: uses.qualified_uses,
+            member_uses: uses.member_uses,
+            this_uses: uses.this_uses,
+            calls: uses.calls,
+            device_globals: uses.globals.into_iter().collect(),
+        })))
+    }
+
+    /// The captured variables whose types are parameters of the kernel for that reason.
+    fn deduced_variables(&self, captures: &[Capture]) -> Vec<SymbolId> {
+        captures
+            .iter()
+            .filter_map(|capture| match capture.object {
+                CapturedObject::Variable(symbol) if capture.ty != self.symbols[symbol].ty => {
+                    Some(symbol)
+                }
+                _ => None,
+            })
+            .collect()
+    }
+}
+
+fn is_device_leaf(leaf: Leaf) -> bool {
+    matches!(
+        leaf,
+        Leaf::Target
+            | Leaf::TargetData
+            | Leaf::TargetEnterData
+            | Leaf::TargetExitData
+            | Leaf::TargetUpdate
+    )
+}

@@ -1,0 +1,433 @@
+//! The names that device code uses.
+
+use indexmap::{IndexMap, IndexSet};
+use rex_syntax::TextRange;
+use rex_syntax::cst::Node;
+use rex_syntax::kind::{Field, Kind};
+use rex_syntax::lex;
+use rex_syntax::omp::clause::ClauseName;
+
+use super::functions::is_callee;
+use super::members::member_of_this;
+use crate::build::Builder;
+use crate::build::names::squeeze;
+use crate::changes;
+use crate::item::DeviceStorage;
+use crate::region::{Call, CapturedObject, ConstructId, SharingAttribute};
+use crate::symbol::{SymbolId, SymbolKind};
+use crate::ty::TypeKind;
+
+/// What the body of a region was seen to use.
+#[derive(Default)]
+pub(super) struct Uses {
+    /// Objects in order of first appearance, with that place.
+    pub(super) objects: IndexMap<CapturedObject, Use>,
+    pub(super) declarations: IndexSet<(u32, u32)>,
+    pub(super) qualified_uses: Vec<(TextRange, SymbolId)>,
+    pub(super) member_uses: Vec<TextRange>,
+    pub(super) this_uses: Vec<TextRange>,
+    /// Members of the own object that clauses turn into variables.
+    pub(super) member_variables: Vec<SymbolId>,
+    pub(super) calls: Vec<Call>,
+    pub(super) globals: IndexSet<SymbolId>,
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct Use {
+    pub(super) at: TextRange,
+    pub(super) written: bool,
+    pub(super) explicit: bool,
+    /// It may act as a function: it is called or passed on.
+    pub(super) called: bool,
+}
+
+/// A name in a piece of device code.
+#[derive(Clone, Copy)]
+pub(super) struct Name<'t> {
+    pub(super) text: &'t str,
+    pub(super) at: TextRange,
+    pub(super) written: bool,
+    pub(super) called: bool,
+}
+
+impl Uses {
+    pub(super) fn add(&mut self, object: CapturedObject, seen: Use) {
+        let entry = self.objects.entry(object).or_insert(seen);
+        entry.written |= seen.written;
+        entry.explicit |= seen.explicit;
+        entry.called |= seen.called;
+    }
+}
+
+impl<'u> Builder<'u> {
+    /// Walks device code and records every name that comes from outside `statement`.
+    pub(super) fn collect(
+        &mut self,
+        root: Node<'u>,
+        statement: TextRange,
+        construct: ConstructId,
+        uses: &mut Uses,
+    ) {
+        let unit = self.unit;
+        let nodes: Vec<Node<'u>> = root
+            .descendants()
+            .filter(|node| statement.contains_range(node.range()))
+            .collect();
+        for node in nodes {
+            match node.kind() {
+                Kind::Identifier | Kind::FieldIdentifier
+                    if node.kind() == Kind::Identifier || is_member_pointer(node) =>
+                {
+                    let name = Name {
+                        text: node.text(),
+                        at: node.range(),
+                        written: self.is_written(node),
+                        called: is_callee(node),
+                    };
+                    if let Some(whole) = qualified_around(node) {
+                        self.use_qualified(name, whole, construct, uses);
+                    } else {
+                        self.use_name(name, statement, construct, uses, 0);
+                    }
+                }
+                Kind::TypeIdentifier => {
+                    let name = Name {
+                        text: node.text(),
+                        at: node.range(),
+                        written: false,
+                        called: false,
+                    };
+                    self.use_name(name, statement, construct, uses, 0);
+                }
+                Kind::StructSpecifier
+                | Kind::UnionSpecifier
+                | Kind::ClassSpecifier
+                | Kind::EnumSpecifier => {
+                    if let Some(tag) = node.field(Field::Name)
+                        && node.field(Field::Body).is_none()
+                    {
+                        let text = squeeze(node.text());
+                        self.use_tag(&text, tag.range(), statement, construct, uses);
+                    }
+                }
+                Kind::FieldIdentifier if is_callee(node) => {
+                    uses.calls.push(Call::of_member(node.text(), node.range()));
+                }
+                Kind::TemplateFunction => {
+                    if let Some(name) = node.field(Field::Name) {
+                        uses.calls
+                            .push(Call::of_function(name.text(), name.range()));
+                    }
+                }
+                Kind::This
+                    if member_of_this(self.source, node.range()).is_some_and(|member| {
+                        let whole = node.range().cover(member);
+                        self.use_member_variable(member, whole, uses)
+                    }) => {}
+                Kind::This => {
+                    uses.this_uses.push(node.range());
+                    uses.add(
+                        CapturedObject::This,
+                        Use {
+                            at: node.range(),
+                            written: true,
+                            explicit: false,
+                            called: false,
+                        },
+                    );
+                }
+                _ => {}
+            }
+        }
+        // Pragmas inside are masked in the tree: their operands are read as text.
+        for directive in &unit.directives {
+            if statement.contains_range(directive.range) {
+                for clause in &directive.clauses {
+                    let expression = match clause.name {
+                        ClauseName::Linear => self.linear_step(clause),
+                        _ => clause.expression(),
+                    };
+                    if let Some(expression) = expression {
+                        self.collect_text(expression, false, statement, construct, uses);
+                    }
+                    for item in clause.items() {
+                        if !matches!(clause.name, ClauseName::Private) {
+                            let written = !matches!(
+                                clause.name,
+                                ClauseName::Firstprivate | ClauseName::Shared
+                            );
+                            // The bounds of a section are only read.
+                            let root = item.locator.root();
+                            self.collect_text(root, written, statement, construct, uses);
+                            let bounds = TextRange::new(root.end(), item.range.end());
+                            self.collect_text(bounds, false, statement, construct, uses);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    pub(super) fn collect_text(
+        &mut self,
+        range: TextRange,
+        written: bool,
+        statement: TextRange,
+        construct: ConstructId,
+        uses: &mut Uses,
+    ) {
+        for at in lex::identifiers(self.source, range).collect::<Vec<_>>() {
+            let name = Name {
+                text: self.text(at),
+                at,
+                written,
+                called: false,
+            };
+            self.use_name(name, statement, construct, uses, 0);
+        }
+    }
+
+    pub(super) fn use_name(
+        &mut self,
+        name: Name<'_>,
+        statement: TextRange,
+        construct: ConstructId,
+        uses: &mut Uses,
+        depth: u32,
+    ) {
+        if depth > 64 {
+            return;
+        }
+        if depth == 0 && self.macro_at(name.text, name.at).is_some() {
+            for inner in self.macro_names(name.text, name.at) {
+                let inner = Name {
+                    text: &inner,
+                    at: name.at,
+                    written: true,
+                    called: true,
+                };
+                self.use_name(inner, statement, construct, uses, depth + 1);
+            }
+            if self
+                .scopes
+                .resolve(&self.symbols, name.text, name.at)
+                .is_none()
+            {
+                return;
+            }
+        }
+        let resolved = self.scopes.resolve(&self.symbols, name.text, name.at);
+        if name.called
+            && resolved.is_none_or(|symbol| self.symbols[symbol].kind == SymbolKind::Function)
+            && self.calls_own_member(name.text, construct)
+        {
+            let seen = Use {
+                at: name.at,
+                written: true,
+                explicit: false,
+                called: false,
+            };
+            uses.add(CapturedObject::This, seen);
+            if depth == 0 {
+                uses.member_uses.push(name.at);
+            }
+        }
+        let Some(symbol) = resolved else {
+            if name.called {
+                uses.calls.push(Call::of_function(name.text, name.at));
+            } else if let Some(symbol) = self.header_variable(name.text)
+                && !self.is_header_constant(symbol)
+            {
+                let seen = Use {
+                    at: name.at,
+                    written: name.written,
+                    explicit: false,
+                    called: false,
+                };
+                uses.add(CapturedObject::Variable(symbol), seen);
+            }
+            return;
+        };
+        let declared_inside = self.symbols[symbol]
+            .declared_at
+            .is_some_and(|declared| statement.contains_range(declared));
+        if declared_inside {
+            return;
+        }
+        match self.symbols[symbol].kind {
+            SymbolKind::Function => uses.calls.push(Call::of_function(name.text, name.at)),
+            SymbolKind::Global if self.global_storage(symbol).is_some() => {
+                self.use_global(symbol, uses)
+            }
+            SymbolKind::Field if self.use_member_variable(name.at, name.at, uses) => {}
+            SymbolKind::Field => {
+                if depth == 0 {
+                    uses.member_uses.push(name.at);
+                }
+                uses.add(
+                    CapturedObject::This,
+                    Use {
+                        at: name.at,
+                        written: true,
+                        explicit: false,
+                        called: false,
+                    },
+                );
+            }
+            SymbolKind::StaticField if self.constant_fields.contains(&symbol) => {}
+            SymbolKind::Local | SymbolKind::StaticLocal
+                if self.is_constant(symbol)
+                    && !uses.objects.contains_key(&CapturedObject::Variable(symbol)) =>
+            {
+                self.use_local_declaration(symbol, statement, construct, uses);
+            }
+            SymbolKind::Enumerator | SymbolKind::Type => {
+                self.use_local_declaration(symbol, statement, construct, uses);
+            }
+            kind if kind.is_variable() => {
+                let is_private = self.is_private_inside(symbol, name.at, construct);
+                if !is_private {
+                    let seen = Use {
+                        at: name.at,
+                        written: name.written,
+                        explicit: false,
+                        called: name.called || name.written,
+                    };
+                    uses.add(CapturedObject::Variable(symbol), seen);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// `A::b`: never a local variable.
+    fn use_qualified(
+        &mut self,
+        name: Name<'_>,
+        whole: Node<'u>,
+        construct: ConstructId,
+        uses: &mut Uses,
+    ) {
+        match self.resolve_qualified(whole.text(), name.at) {
+            Some(symbol)
+                if self.symbols[symbol].kind == SymbolKind::Global
+                    && self.global_storage(symbol).is_some() =>
+            {
+                self.use_global(symbol, uses)
+            }
+            Some(symbol) if self.constant_fields.contains(&symbol) => {}
+            Some(symbol) if self.symbols[symbol].kind.is_variable() => {
+                if self.is_private_inside(symbol, name.at, construct) {
+                    return;
+                }
+                uses.qualified_uses.push((whole.range(), symbol));
+                let seen = Use {
+                    at: whole.range(),
+                    written: name.written || self.is_written(whole),
+                    explicit: false,
+                    called: false,
+                };
+                uses.add(CapturedObject::Variable(symbol), seen);
+            }
+            _ if name.called => uses.calls.push(Call::of_function(name.text, name.at)),
+            _ => {}
+        }
+    }
+
+    fn use_global(&mut self, symbol: SymbolId, uses: &mut Uses) {
+        uses.globals.insert(symbol);
+    }
+
+    /// Whether a construct inside the region gives each thread its own copy at this place.
+    fn is_private_inside(&self, symbol: SymbolId, at: TextRange, region: ConstructId) -> bool {
+        let whole = self.constructs[region].range;
+        self.constructs.iter().any(|(id, construct)| {
+            let contains_use = |statement: TextRange| statement.contains_range(at);
+            if !construct.statement.is_some_and(contains_use)
+                || !whole.contains_range(construct.range)
+            {
+                return false;
+            }
+            let listed = id != region
+                && construct.sharing.iter().any(|sharing| {
+                    sharing.symbol == symbol && sharing.attribute == SharingAttribute::Private
+                });
+            let name = &self.symbols[symbol].name;
+            let iterates = construct.nest.is_some_and(|nest| {
+                self.nests[nest].loops.iter().any(|canonical| {
+                    canonical.variable == *name && canonical.range.contains_range(at)
+                })
+            });
+            listed || iterates
+        })
+    }
+
+    /// How a file-scope variable lives on the device without a map, if it does.
+    fn global_storage(&self, symbol: SymbolId) -> Option<DeviceStorage> {
+        match self.declare_target.get(&symbol) {
+            // Mapped like any other variable.
+            Some(DeviceStorage::Link) => return None,
+            Some(storage) => return Some(*storage),
+            None => {}
+        }
+        let found = &self.symbols[symbol];
+        if self.is_constant(symbol) {
+            return Some(DeviceStorage::Constant);
+        }
+        // A table of constants.
+        let element = self.types.innermost_element(found.ty);
+        let constant_table = self.types.get(element).is_const
+            && matches!(
+                self.types.get(self.types.desugar(found.ty)).kind,
+                TypeKind::Array { .. }
+            )
+            && found.initializer.is_some_and(|initializer| {
+                self.is_constant_text(initializer, found.declared_at.unwrap_or(initializer))
+            });
+        constant_table.then_some(DeviceStorage::Constant)
+    }
+
+    /// Whether it is a pointer, whose elements are other objects.
+    pub(super) fn holds_pointer(&self, object: CapturedObject) -> bool {
+        let CapturedObject::Variable(symbol) = object else {
+            return true;
+        };
+        self.is_pointer(self.symbols[symbol].ty)
+    }
+
+    /// Whether a use may change the variable.
+    pub(in crate::build) fn is_written(&self, node: Node<'u>) -> bool {
+        let variable = || {
+            let found = self
+                .scopes
+                .resolve(&self.symbols, node.text(), node.range());
+            changes::Variable {
+                is_pointer: found
+                    .is_some_and(|found| self.holds_pointer(CapturedObject::Variable(found))),
+                is_automatic: found.is_some_and(|found| self.symbols[found].kind.is_automatic()),
+            }
+        };
+        changes::may_change(node, &variable, &self.functions, self.unit.language)
+    }
+}
+
+/// The whole qualified name whose last component a node is.
+fn qualified_around(node: Node<'_>) -> Option<Node<'_>> {
+    let mut whole = node;
+    while let Some(parent) = whole
+        .parent()
+        .filter(|parent| parent.kind() == Kind::QualifiedIdentifier)
+    {
+        whole = parent;
+    }
+    (whole != node).then_some(whole)
+}
+
+/// Whether a node is `m` of `object.*m`: a variable, not a member.
+fn is_member_pointer(node: Node<'_>) -> bool {
+    node.parent().is_some_and(|parent| {
+        parent
+            .tokens_and_children()
+            .any(|child| child.token() == ".*")
+    })
+}

@@ -1,0 +1,175 @@
+//! Function definitions.
+
+use rex_syntax::TextRange;
+use rex_syntax::cst::Node;
+use rex_syntax::kind::{Field, Kind};
+use smol_str::SmolStr;
+
+use super::classes::ClassContext;
+use super::{Context, Visit};
+use crate::build::Builder;
+use crate::build::names::{function_name, last_component, namespaces_around, without_arguments};
+use crate::build::types::{declared_name, function_declarator, has_storage, is_marked_virtual};
+use crate::item::{Function, Membership};
+use crate::symbol::{ScopeId, SymbolKind};
+use crate::ty::TypeKind;
+
+impl<'u> Builder<'u> {
+    pub(super) fn visit_function(
+        &mut self,
+        node: Node<'u>,
+        scope: ScopeId,
+        context: Context,
+        stack: &mut Vec<Visit<'u>>,
+    ) {
+        let Some(declarator) = node.field(Field::Declarator) else {
+            return;
+        };
+        let Some(name) = declared_name(declarator) else {
+            return;
+        };
+        let unqualified = function_name(name.text());
+        let mut class = context.class.clone();
+        let mut qualifier = None;
+        if class.is_none() {
+            class = self.class_of_qualified(name.text(), &unqualified, node.range());
+            qualifier = class
+                .as_ref()
+                .and(name.text().strip_suffix(unqualified.as_str()));
+        }
+        let mut heads = context.heads.clone();
+        let mut class_heads = context.class_heads.clone();
+        if let Some(qualifier) = qualifier {
+            let of_classes = qualifier.matches("<").count().min(heads.len());
+            class_heads.extend(heads.drain(..of_classes));
+        }
+        let inner = self.scopes.open(scope, node.range());
+        if let Some(record) = class.as_ref().and_then(|class| class.record)
+            && qualifier.is_some()
+            && let Some(members) = self.class_scope(record, node.range())
+        {
+            self.scopes.add_class(inner, members);
+        }
+        // The type needs the class scope only for its parameters; those are declared below.
+        let base = self.base_type(node, node.range());
+        let declared = self.declarator(declarator, base, node.range());
+        let returns = match self.types.get(declared.ty).kind {
+            TypeKind::Function { returns, .. } => returns,
+            _ => declared.ty,
+        };
+        let body = node.field(Field::Body).and_then(function_body);
+        if qualifier.is_none() {
+            self.declare(
+                scope,
+                name,
+                SymbolKind::Function,
+                returns,
+                None,
+                Some(node.range()),
+            );
+        }
+        let Some(body) = body else { return };
+        let is_main = unqualified == "main" && class.is_none() && context.function.is_none();
+        let membership = class.as_ref().map(|class| Membership {
+            record: class
+                .record
+                .filter(|record| self.types.records[*record].body.is_some()),
+            class_path: class.path.clone(),
+            is_static: has_storage(node, "static")
+                || class.record.is_some_and(|record| {
+                    self.types.records[record]
+                        .method(&unqualified)
+                        .is_some_and(|method| method.is_static)
+                }),
+            is_const: function_declarator(declarator).is_some_and(|declarator| {
+                declarator
+                    .children()
+                    .any(|child| child.kind() == Kind::TypeQualifier && child.text() == "const")
+            }),
+            is_virtual: is_marked_virtual(node)
+                || class
+                    .record
+                    .is_some_and(|record| self.has_virtual(record, &unqualified, node.range())),
+            qualifier: qualifier.map(SmolStr::from),
+        });
+        let class_name = class.as_ref().map(|class| class.name.clone());
+        let range = context
+            .template
+            .map_or(node.range(), |template| template.cover(node.range()));
+        let parameters = function_declarator(declarator)
+            .and_then(|declarator| declarator.field(Field::Parameters))
+            .map_or(TextRange::empty(declarator.range().end()), |list| {
+                list.range()
+            });
+        let function = self.functions.alloc(Function {
+            name: unqualified,
+            range,
+            specifiers: node.range(),
+            takes_references: self.source[parameters].contains('&'),
+            parameters,
+            declarator_end: declarator.range().end(),
+            body: body.range(),
+            in_class: context.class.is_some(),
+            namespaces: namespaces_around(node),
+            class: class_name,
+            membership,
+            heads,
+            class_heads: class_heads.clone(),
+            is_main,
+            calls: Vec::new(),
+            globals: Vec::new(),
+            statics: Vec::new(),
+        });
+        let context = Context {
+            function: Some(function),
+            class,
+            namespaces: context.namespaces,
+            template: None,
+            heads: Vec::new(),
+            class_heads,
+        };
+        let mut children: Vec<Node<'u>> = node.children().collect();
+        children.reverse();
+        stack.extend(children.into_iter().map(|node| Visit {
+            node,
+            scope: inner,
+            context: context.clone(),
+        }));
+    }
+
+    /// The class that the qualified name of a function stands in.
+    fn class_of_qualified(
+        &mut self,
+        name: &str,
+        unqualified: &str,
+        at: TextRange,
+    ) -> Option<ClassContext> {
+        let qualifier = name
+            .strip_suffix(unqualified)?
+            .trim_end()
+            .strip_suffix("::")?;
+        let plain = without_arguments(qualifier);
+        let class = last_component(&plain);
+        let ty = self.named_type(class, at);
+        let record = self.types.record(ty);
+        // What has template arguments is a class, even one of a header that is not read.
+        let is_class = record.is_some() || qualifier.ends_with('>');
+        let name = SmolStr::from(class);
+        is_class.then(|| ClassContext {
+            name,
+            record,
+            path: plain.into(),
+        })
+    }
+}
+
+/// The block of a function, that of its `try` if it is one.
+fn function_body(body: Node<'_>) -> Option<Node<'_>> {
+    match body.kind() {
+        Kind::CompoundStatement => Some(body),
+        Kind::TryStatement => body
+            .field(Field::Body)
+            .filter(|block| block.kind() == Kind::CompoundStatement),
+        _ => None,
+    }
+}

@@ -1,0 +1,219 @@
+//! Scopes and symbols: one walk over the whole tree.
+
+mod classes;
+mod functions;
+mod templates;
+mod type_names;
+mod variables;
+
+use rex_syntax::TextRange;
+use rex_syntax::cst::Node;
+use rex_syntax::kind::{Field, Kind};
+use smol_str::{SmolStr, format_smolstr};
+
+use super::Builder;
+use crate::build::names::{last_component, squeeze};
+use crate::build::types::declares_function;
+use crate::item::{FunctionId, TemplateHead};
+use crate::namer;
+use crate::symbol::{ScopeId, Symbol, SymbolId, SymbolKind};
+use crate::ty::TypeId;
+use classes::ClassContext;
+use templates::template_head;
+
+/// A node to visit and where it stands.
+#[derive(Clone)]
+struct Visit<'u> {
+    node: Node<'u>,
+    scope: ScopeId,
+    context: Context,
+}
+
+/// What surrounds a node.
+#[derive(Clone, Default)]
+struct Context {
+    function: Option<FunctionId>,
+    class: Option<ClassContext>,
+    /// `a::b::` of the namespaces around.
+    namespaces: SmolStr,
+    /// The outermost template declaration around the next declaration.
+    template: Option<TextRange>,
+    /// Heads of the next declaration, outermost first.
+    heads: Vec<TemplateHead>,
+    /// Heads of the classes around.
+    class_heads: Vec<TemplateHead>,
+}
+
+impl<'u> Builder<'u> {
+    /// Declares every name of the unit and finds its functions.
+    pub(in crate::build) fn read_scopes(&mut self) {
+        let unit = self.unit;
+        let mut stack = vec![Visit {
+            node: unit.tree.root(),
+            scope: self.scopes.root(),
+            context: Context::default(),
+        }];
+        while let Some(visit) = stack.pop() {
+            self.visit(visit, &mut stack);
+        }
+        let mut order: Vec<FunctionId> = self.functions.iter().map(|(id, _)| id).collect();
+        order.sort_by_key(|id| self.functions[*id].range.start());
+    }
+
+    fn visit(&mut self, visit: Visit<'u>, stack: &mut Vec<Visit<'u>>) {
+        let Visit {
+            node,
+            mut scope,
+            mut context,
+        } = visit;
+        match node.kind() {
+            Kind::FunctionDefinition => return self.visit_function(node, scope, context, stack),
+            Kind::LambdaExpression => {
+                scope = self.scopes.open(scope, node.range());
+                let function = context.function;
+                context = Context {
+                    function,
+                    ..context
+                };
+            }
+            // Long chains of `else if` would be as many scopes inside each other.
+            Kind::IfStatement if !declares_in_condition(node) => {}
+            Kind::CompoundStatement
+            | Kind::ForStatement
+            | Kind::ForRangeLoop
+            | Kind::WhileStatement
+            | Kind::IfStatement
+            | Kind::SwitchStatement
+            | Kind::CatchClause
+            | Kind::DoStatement => scope = self.scopes.open(scope, node.range()),
+            // An inner name is also reached from outside, by qualification: it stays in the enclosing scope.
+            Kind::NamespaceDefinition => {
+                let name = node.field(Field::Name);
+                let name = name.map_or(namer::UNNAMED_NAMESPACE, |name| name.text());
+                context.namespaces = format_smolstr!("{}{name}::", context.namespaces);
+            }
+            Kind::TemplateDeclaration => {
+                let inner = self.scopes.open(scope, node.range());
+                context.template.get_or_insert(node.range());
+                for child in node.children() {
+                    if child.kind() == Kind::TemplateParameterList {
+                        self.declare_template_parameters(child, inner);
+                        context.heads.extend(template_head(child));
+                    } else {
+                        self.declare_templated(child, scope);
+                        stack.push(Visit {
+                            node: child,
+                            scope: inner,
+                            context: context.clone(),
+                        });
+                    }
+                }
+                return;
+            }
+            Kind::FieldDeclaration
+                if node
+                    .fields(Field::Declarator)
+                    .into_iter()
+                    .any(declares_function) =>
+            {
+                self.method_declarations.push(node.range());
+            }
+            Kind::Declaration if context.class.is_some() && context.function.is_none() => {
+                // A constructor or destructor without body.
+                self.method_declarations.push(node.range());
+            }
+            Kind::Declaration => self.declare_variables(node, scope, &context),
+            Kind::ParameterList if is_of_declaration(node) => {
+                scope = self.scopes.open(scope, node.range());
+            }
+            Kind::ParameterDeclaration | Kind::OptionalParameterDeclaration => {
+                self.declare_parameter(node, scope);
+            }
+            Kind::TypeDefinition => self.declare_typedef(node, scope),
+            Kind::AliasDeclaration => {
+                if let (Some(name), Some(ty)) = (node.field(Field::Name), node.field(Field::Type)) {
+                    let ty = self.descriptor_type(ty, node.range());
+                    self.declare_type(scope, name, ty, Some(node.range()));
+                }
+            }
+            Kind::StructSpecifier | Kind::UnionSpecifier | Kind::ClassSpecifier => {
+                return self.visit_class(node, scope, context, stack);
+            }
+            Kind::EnumSpecifier => self.declare_enum(node, scope),
+            _ => {}
+        }
+        let mut children: Vec<Node<'u>> = node.children().collect();
+        if node.kind() == Kind::ForRangeLoop {
+            self.declare_range_variable(node, scope);
+            children.retain(|child| Some(*child) != node.field(Field::Declarator));
+        }
+        children.reverse();
+        stack.extend(children.into_iter().map(|node| Visit {
+            node,
+            scope,
+            context: context.clone(),
+        }));
+    }
+
+    pub(in crate::build) fn declare(
+        &mut self,
+        scope: ScopeId,
+        name: Node<'u>,
+        kind: SymbolKind,
+        ty: TypeId,
+        initializer: Option<TextRange>,
+        declaration: Option<TextRange>,
+    ) -> SymbolId {
+        let unqualified: SmolStr = squeeze(last_component(name.text()));
+        let symbol = self.symbols.alloc(Symbol {
+            name: unqualified.clone(),
+            kind,
+            ty,
+            declared_at: Some(name.range()),
+            initializer,
+            declaration,
+            qualifier: SmolStr::default(),
+            spelled: None,
+        });
+        self.scopes.declare(scope, unqualified, symbol);
+        symbol
+    }
+}
+
+/// Whether the head of an `if` declares variables: `if (int n = f())`.
+fn declares_in_condition(node: Node<'_>) -> bool {
+    node.field(Field::Condition).is_some_and(|condition| {
+        condition.children().any(|child| {
+            matches!(
+                child.kind(),
+                Kind::Declaration | Kind::InitStatement | Kind::StructuredBindingDeclarator
+            )
+        })
+    })
+}
+
+/// Whether parameters are those of a function that is only declared: nothing else sees their names.
+fn is_of_declaration(parameters: Node<'_>) -> bool {
+    let outer = parameters.ancestors().find(|outer| {
+        !matches!(
+            outer.kind(),
+            Kind::FunctionDeclarator
+                | Kind::PointerDeclarator
+                | Kind::ReferenceDeclarator
+                | Kind::ParenthesizedDeclarator
+                | Kind::ArrayDeclarator
+                | Kind::InitDeclarator
+        )
+    });
+    outer.is_some_and(|outer| {
+        matches!(
+            outer.kind(),
+            Kind::Declaration
+                | Kind::FieldDeclaration
+                | Kind::TypeDefinition
+                | Kind::ParameterDeclaration
+                | Kind::OptionalParameterDeclaration
+                | Kind::TypeDescriptor
+        )
+    })
+}

@@ -1,0 +1,192 @@
+//! Variables and parameters.
+
+use rex_syntax::TextRange;
+use rex_syntax::cst::Node;
+use rex_syntax::kind::{Field, Kind};
+use smol_str::format_smolstr;
+
+use super::Context;
+use crate::build::Builder;
+use crate::build::types::has_storage;
+use crate::symbol::{ScopeId, SymbolKind};
+use crate::ty::{Meaning, Type, TypeId, TypeKind};
+
+impl<'u> Builder<'u> {
+    pub(super) fn declare_variables(&mut self, node: Node<'u>, scope: ScopeId, context: &Context) {
+        let mut base = self.base_type(node, node.range());
+        if let Some(specifier) = node.field(Field::Type)
+            && self.lacks_template_arguments(specifier, node.range())
+        {
+            base = self.types.named(specifier.text(), Meaning::Auto);
+        }
+        let is_static = has_storage(node, "static") || has_storage(node, "thread_local");
+        for declarator in node.fields(Field::Declarator) {
+            if declarator.kind() == Kind::StructuredBindingDeclarator
+                || declarator
+                    .field(Field::Declarator)
+                    .is_some_and(|inner| inner.kind() == Kind::StructuredBindingDeclarator)
+            {
+                self.declare_bindings(declarator, scope, node.range());
+                continue;
+            }
+            let declared = self.declarator(declarator, base, node.range());
+            let Some(name) = declared.name else { continue };
+            // In a condition, the value stands beside the declarator.
+            let initializer = declarator
+                .field(Field::Value)
+                .or_else(|| node.field(Field::Value));
+            let is_function = declared.parameters.is_some()
+                && matches!(self.types.get(declared.ty).kind, TypeKind::Function { .. });
+            let kind = match (is_function, context.function) {
+                (true, Some(_))
+                    if self.looks_like_constructor_call(declared.parameters, node.range()) =>
+                {
+                    SymbolKind::Local
+                }
+                (true, _) => SymbolKind::Function,
+                (false, None) => SymbolKind::Global,
+                (false, Some(_)) if is_static => SymbolKind::StaticLocal,
+                (false, Some(_)) if has_storage(node, "extern") => SymbolKind::Global,
+                (false, Some(_)) => SymbolKind::Local,
+            };
+            let ty = match (kind, self.types.get(declared.ty).kind.clone()) {
+                (SymbolKind::Function | SymbolKind::Local, TypeKind::Function { returns, .. }) => {
+                    returns
+                }
+                _ => self.deduced(declared.ty, initializer, node.range()),
+            };
+            let ty = self.completed_by_initializer(ty, initializer);
+            let ty = match kind == SymbolKind::Global && !context.namespaces.is_empty() {
+                true => self.seen_from_outside(ty, node.range()),
+                false => ty,
+            };
+            let symbol = self.declare(
+                scope,
+                name,
+                kind,
+                ty,
+                initializer.map(|value| value.range()),
+                Some(node.range()),
+            );
+            if kind == SymbolKind::Global {
+                self.symbols[symbol].qualifier = context.namespaces.clone();
+            }
+            if kind == SymbolKind::StaticLocal
+                && let Some(function) = context.function
+            {
+                self.functions[function].statics.push(symbol);
+            }
+        }
+    }
+
+    /// `T x(a, b);` inside a function declares an object when its "parameters" are variables.
+    fn looks_like_constructor_call(&self, parameters: Option<Node<'u>>, at: TextRange) -> bool {
+        parameters.is_some_and(|parameters| {
+            let children: Vec<Node<'u>> = parameters.children().collect();
+            !children.is_empty()
+                && children.iter().all(|parameter| {
+                    parameter.field(Field::Type).is_some_and(|ty| {
+                        self.scopes
+                            .resolve(&self.symbols, ty.text(), at)
+                            .is_some_and(|id| self.symbols[id].kind.is_variable())
+                    })
+                })
+        })
+    }
+
+    fn declare_bindings(&mut self, declarator: Node<'u>, scope: ScopeId, declaration: TextRange) {
+        let unknown = self.types.named("auto", Meaning::Auto);
+        let names: Vec<Node<'u>> = declarator
+            .descendants()
+            .filter(|inner| inner.kind() == Kind::Identifier)
+            .collect();
+        for name in names {
+            self.declare(
+                scope,
+                name,
+                SymbolKind::Local,
+                unknown,
+                None,
+                Some(declaration),
+            );
+        }
+    }
+
+    /// `int a[] = {1, 2}` and `char s[] = "ab"` get their extent from the initializer.
+    fn completed_by_initializer(&mut self, ty: TypeId, initializer: Option<Node<'u>>) -> TypeId {
+        let Type {
+            kind:
+                TypeKind::Array {
+                    element,
+                    extent: crate::ty::Extent::Unknown,
+                },
+            ..
+        } = *self.types.get(ty)
+        else {
+            return ty;
+        };
+        let Some(initializer) = initializer else {
+            return ty;
+        };
+        let extent = match initializer.kind() {
+            Kind::InitializerList => {
+                let designated = initializer
+                    .children()
+                    .any(|item| item.kind() == Kind::InitializerPair);
+                let count = initializer
+                    .children()
+                    .filter(|item| item.kind() != Kind::Comment)
+                    .count();
+                if designated { return ty } else { count }
+            }
+            Kind::StringLiteral if !initializer.text().contains('\\') => {
+                initializer.text().len() - 1
+            }
+            _ => return ty,
+        };
+        self.types.plain(TypeKind::Array {
+            element,
+            extent: crate::ty::Extent::Constant(format_smolstr!("{extent}")),
+        })
+    }
+
+    pub(super) fn declare_parameter(&mut self, node: Node<'u>, scope: ScopeId) {
+        let base = self.base_type(node, node.range());
+        let Some(declarator) = node.field(Field::Declarator) else {
+            return;
+        };
+        let declared = self.declarator(declarator, base, node.range());
+        let Some(name) = declared.name else { return };
+        let ty = match self.types.get(declared.ty).kind.clone() {
+            TypeKind::Array { element, .. } => self.types.plain(TypeKind::Pointer(element)),
+            TypeKind::Function { .. } => self.types.plain(TypeKind::Pointer(declared.ty)),
+            _ => declared.ty,
+        };
+        self.declare(
+            scope,
+            name,
+            SymbolKind::Parameter,
+            ty,
+            None,
+            Some(node.range()),
+        );
+    }
+
+    pub(super) fn declare_range_variable(&mut self, node: Node<'u>, scope: ScopeId) {
+        let base = self.base_type(node, node.range());
+        let Some(declarator) = node.field(Field::Declarator) else {
+            return;
+        };
+        let declared = self.declarator(declarator, base, node.range());
+        if let Some(name) = declared.name {
+            self.declare(
+                scope,
+                name,
+                SymbolKind::Local,
+                declared.ty,
+                None,
+                Some(node.range()),
+            );
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! Declarators: the declared name and what stands around it.
+
+use rex_syntax::TextRange;
+use rex_syntax::cst::Node;
+use rex_syntax::kind::{Field, Kind};
+
+use crate::build::Builder;
+use crate::build::names::squeeze;
+use crate::ty::{Extent, Meaning, Type, TypeId, TypeKind};
+
+/// A declarator: the declared name and its type.
+pub(in crate::build) struct Declared<'t> {
+    pub(in crate::build) name: Option<Node<'t>>,
+    pub(in crate::build) ty: TypeId,
+    pub(in crate::build) parameters: Option<Node<'t>>,
+}
+
+/// `const` and `volatile` among the children of a declaration or declarator.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Qualifiers {
+    pub(super) is_const: bool,
+    pub(super) is_volatile: bool,
+}
+
+/// The name node inside a declarator.
+pub(in crate::build) fn declared_name(node: Node<'_>) -> Option<Node<'_>> {
+    let mut current = node;
+    loop {
+        current = match current.kind() {
+            Kind::QualifiedIdentifier if member_pointer(current).is_some() => {
+                member_pointer(current)?
+            }
+            Kind::Identifier
+            | Kind::FieldIdentifier
+            | Kind::TypeIdentifier
+            | Kind::QualifiedIdentifier
+            | Kind::OperatorName
+            | Kind::DestructorName
+            | Kind::OperatorCast
+            | Kind::TemplateFunction => return Some(current),
+            Kind::ReferenceDeclarator => current.children().last()?,
+            Kind::ParenthesizedDeclarator | Kind::AttributedDeclarator => {
+                current.children().next()?
+            }
+            _ => current.field(Field::Declarator)?,
+        };
+    }
+}
+
+/// Whether a declaration has this storage class.
+pub(in crate::build) fn has_storage(node: Node<'_>, class: &str) -> bool {
+    node.children()
+        .any(|child| child.kind() == Kind::StorageClassSpecifier && child.text() == class)
+}
+
+/// The part of a declarator that has the parameter list.
+pub(in crate::build) fn function_declarator(declarator: Node<'_>) -> Option<Node<'_>> {
+    declarator
+        .subtree()
+        .find(|inner| inner.kind() == Kind::FunctionDeclarator)
+}
+
+/// Whether a declarator declares a function rather than a pointer to one.
+pub(in crate::build) fn declares_function(declarator: Node<'_>) -> bool {
+    function_declarator(declarator)
+        .and_then(|function| function.field(Field::Declarator))
+        .is_some_and(|name| name.kind() != Kind::ParenthesizedDeclarator)
+}
+
+impl Qualifiers {
+    pub(super) fn of(node: Node<'_>) -> Qualifiers {
+        let mut qualifiers = Qualifiers::default();
+        for child in node.children() {
+            if child.kind() == Kind::TypeQualifier {
+                match child.text() {
+                    "const" | "__const" | "constexpr" => qualifiers.is_const = true,
+                    "volatile" => qualifiers.is_volatile = true,
+                    _ => {}
+                }
+            }
+        }
+        qualifiers
+    }
+}
+
+impl Builder<'_> {
+    /// Applies a declarator to a base type.
+    pub(in crate::build) fn declarator<'t>(
+        &mut self,
+        node: Node<'t>,
+        base: TypeId,
+        at: TextRange,
+    ) -> Declared<'t> {
+        let mut ty = base;
+        let mut current = node;
+        let mut parameters = None;
+        loop {
+            let next = match current.kind() {
+                Kind::PointerDeclarator | Kind::ReferenceDeclarator
+                    if lacks_parentheses(current) =>
+                {
+                    // `(*a)[N]`: the array comes first.
+                    let is_pointer = current.kind() == Kind::PointerDeclarator;
+                    let inner = match is_pointer {
+                        true => current.field(Field::Declarator),
+                        false => current.children().last(),
+                    };
+                    let Some(inner) = inner else {
+                        return Declared {
+                            name: None,
+                            ty,
+                            parameters,
+                        };
+                    };
+                    let array = self.declarator(inner, ty, at);
+                    let kind = match is_pointer {
+                        true => TypeKind::Pointer(array.ty),
+                        false => TypeKind::Reference(array.ty),
+                    };
+                    return Declared {
+                        ty: self.types.plain(kind),
+                        ..array
+                    };
+                }
+                Kind::PointerDeclarator
+                | Kind::AbstractPointerDeclarator
+                | Kind::PointerTypeDeclarator => {
+                    let qualifiers = Qualifiers::of(current);
+                    ty = self.types.intern(Type {
+                        is_const: qualifiers.is_const,
+                        is_volatile: qualifiers.is_volatile,
+                        kind: TypeKind::Pointer(ty),
+                    });
+                    current.field(Field::Declarator)
+                }
+                Kind::ReferenceDeclarator | Kind::AbstractReferenceDeclarator => {
+                    ty = self.types.plain(TypeKind::Reference(ty));
+                    current.children().last()
+                }
+                Kind::ArrayDeclarator | Kind::AbstractArrayDeclarator => {
+                    let extent = match current.field(Field::Size) {
+                        Some(size) => self.extent(size, at),
+                        None => Extent::Unknown,
+                    };
+                    ty = self.types.plain(TypeKind::Array {
+                        element: ty,
+                        extent,
+                    });
+                    current.field(Field::Declarator)
+                }
+                Kind::QualifiedIdentifier if member_pointer(current).is_some() => {
+                    // `T C::*p`: the compiler tells how wide it is.
+                    ty = self.types.named(squeeze(node.text()), Meaning::Auto);
+                    current = member_pointer(current).unwrap_or(current);
+                    current.field(Field::Declarator)
+                }
+                Kind::FunctionDeclarator | Kind::AbstractFunctionDeclarator => {
+                    let list = current.field(Field::Parameters);
+                    let text = list.map_or("()".into(), |list| squeeze(list.text()));
+                    ty = self.types.plain(TypeKind::Function {
+                        returns: ty,
+                        parameters: text,
+                    });
+                    parameters = list;
+                    current.field(Field::Declarator)
+                }
+                Kind::ParenthesizedDeclarator | Kind::AttributedDeclarator => {
+                    current.children().find(|child| {
+                        !matches!(
+                            child.kind(),
+                            Kind::MsCallModifier | Kind::AttributeDeclaration | Kind::Comment
+                        )
+                    })
+                }
+                Kind::InitDeclarator => current.field(Field::Declarator),
+                Kind::Identifier
+                | Kind::FieldIdentifier
+                | Kind::TypeIdentifier
+                | Kind::QualifiedIdentifier
+                | Kind::OperatorName
+                | Kind::DestructorName
+                | Kind::TemplateFunction => {
+                    return Declared {
+                        name: Some(current),
+                        ty,
+                        parameters,
+                    };
+                }
+                _ => {
+                    return Declared {
+                        name: None,
+                        ty,
+                        parameters,
+                    };
+                }
+            };
+            match next {
+                Some(next) => current = next,
+                None => {
+                    return Declared {
+                        name: None,
+                        ty,
+                        parameters,
+                    };
+                }
+            }
+        }
+    }
+}
+
+/// `*p` of `C::*p`, the declarator of a pointer to a member.
+fn member_pointer(qualified: Node<'_>) -> Option<Node<'_>> {
+    let mut node = qualified;
+    while node.kind() == Kind::QualifiedIdentifier {
+        node = node.field(Field::Name)?;
+    }
+    (node.kind() == Kind::PointerTypeDeclarator).then_some(node)
+}
+
+/// Whether a declarator stands in parentheses that were blanked for the grammar.
+fn lacks_parentheses(declarator: Node<'_>) -> bool {
+    let before = &declarator.tree().text()[..usize::from(declarator.range().start())];
+    let is_own = |parent: Node<'_>| {
+        parent.kind() == Kind::ParenthesizedDeclarator
+            || parent.range().start() < declarator.range().start()
+                && !matches!(parent.kind(), Kind::Declaration | Kind::InitDeclarator)
+    };
+    before.trim_end().ends_with('(') && !declarator.parent().is_some_and(is_own)
+}

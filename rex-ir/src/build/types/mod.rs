@@ -1,0 +1,192 @@
+//! Reads types from specifiers and declarators.
+
+mod arithmetic;
+mod constants;
+mod declarators;
+mod headers;
+mod named;
+mod records;
+
+pub(super) use declarators::{declared_name, declares_function, function_declarator, has_storage};
+pub(super) use records::is_marked_virtual;
+
+use rex_syntax::TextRange;
+use rex_syntax::cst::Node;
+use rex_syntax::kind::{Field, Kind};
+use rex_syntax::source::Language;
+
+use super::Builder;
+use crate::build::names::{last_component, squeeze};
+use crate::symbol::SymbolKind;
+use crate::ty::{Category, Meaning, TypeId, TypeKind};
+use arithmetic::arithmetic_meaning;
+use declarators::Qualifiers;
+
+impl Builder<'_> {
+    /// The type that the specifiers of a declaration name.
+    pub(in crate::build) fn base_type(&mut self, declaration: Node<'_>, at: TextRange) -> TypeId {
+        let qualifiers = Qualifiers::of(declaration);
+        let ty = match declaration.field(Field::Type) {
+            Some(specifier) => self.specifier_type(specifier, at),
+            // K&R: `static n;`, or a constructor.
+            None => self.types.named(
+                "int",
+                Meaning::Integer {
+                    bits: 32,
+                    signed: true,
+                },
+            ),
+        };
+        self.qualify(ty, qualifiers)
+    }
+
+    fn qualify(&mut self, ty: TypeId, qualifiers: Qualifiers) -> TypeId {
+        if qualifiers == Qualifiers::default() {
+            return ty;
+        }
+        let mut qualified = self.types.get(ty).clone();
+        qualified.is_const |= qualifiers.is_const;
+        qualified.is_volatile |= qualifiers.is_volatile;
+        self.types.intern(qualified)
+    }
+
+    /// The type that one type specifier names.
+    pub(in crate::build) fn specifier_type(&mut self, node: Node<'_>, at: TextRange) -> TypeId {
+        let text = squeeze(node.text());
+        match node.kind() {
+            Kind::PrimitiveType | Kind::SizedTypeSpecifier => {
+                let meaning = arithmetic_meaning(&text);
+                self.types.named(text, meaning)
+            }
+            Kind::StructSpecifier | Kind::UnionSpecifier | Kind::ClassSpecifier => {
+                self.record_type(node, at)
+            }
+            Kind::EnumSpecifier => {
+                let spelling = match first_enumerator(node) {
+                    // Named by what it declares: its text would declare it again.
+                    Some(first) if node.field(Field::Name).is_none() => {
+                        format!("REX_ENUM_OF({first})").into()
+                    }
+                    _ => self.tag_spelling(node, "enum"),
+                };
+                self.types.named(spelling, Meaning::Enum)
+            }
+            Kind::TypeIdentifier | Kind::QualifiedIdentifier | Kind::Identifier => {
+                match self.open_record(&text) {
+                    Some(open) => self.types.named(text, Meaning::Record(Some(open))),
+                    None => self.named_type(&text, at),
+                }
+            }
+            Kind::TemplateType => {
+                let name = node
+                    .field(Field::Name)
+                    .map_or("", |name| name.text())
+                    .to_string();
+                let meaning = if self.depends_on_template(node, at) {
+                    Meaning::Dependent
+                } else {
+                    match self
+                        .scopes
+                        .resolve(&self.symbols, &name, at)
+                        .map(|id| self.symbols[id].ty)
+                    {
+                        Some(ty) => match self.types.record(ty) {
+                            Some(record) => Meaning::Record(Some(record)),
+                            None => Meaning::Record(None),
+                        },
+                        None => Meaning::Record(None),
+                    }
+                };
+                self.types.named(text, meaning)
+            }
+            Kind::PlaceholderTypeSpecifier | Kind::Auto => self.types.named(text, Meaning::Auto),
+            Kind::Decltype => self.declared_type_of(node, &text, at),
+            Kind::DependentType => self.types.named(text, Meaning::Dependent),
+            _ => self.types.named(text, Meaning::Unknown),
+        }
+    }
+
+    /// `decltype(x)`, `typeof` is not one: where the type of its operand is not known, the compiler tells.
+    fn declared_type_of(&mut self, node: Node<'_>, text: &str, at: TextRange) -> TypeId {
+        let operand = node.only_child();
+        let known = operand
+            .filter(|operand| operand.kind() == Kind::Identifier)
+            .and_then(|operand| self.scopes.resolve(&self.symbols, operand.text(), at))
+            .map(|symbol| &self.symbols[symbol])
+            .filter(|symbol| symbol.kind.is_variable())
+            .map(|symbol| symbol.ty);
+        match known {
+            Some(ty) if self.types.category(ty) != Category::Unknown => ty,
+            _ => self.types.named(text, Meaning::Auto),
+        }
+    }
+
+    /// Whether a type specifier names a class template, whose arguments the initializer decides.
+    pub(in crate::build) fn lacks_template_arguments(
+        &self,
+        specifier: Node<'_>,
+        at: TextRange,
+    ) -> bool {
+        let is_name = matches!(
+            specifier.kind(),
+            Kind::TypeIdentifier | Kind::Identifier | Kind::QualifiedIdentifier
+        );
+        if !is_name || self.unit.language != Language::Cxx || specifier.text().ends_with('>') {
+            return false;
+        }
+        let name = last_component(specifier.text()).trim();
+        let Some(symbol) = self.scopes.resolve_type(&self.symbols, name, at) else {
+            return crate::headers::type_declaration(self.unit, name)
+                .is_some_and(|text| text.starts_with("template"));
+        };
+        let Some(record) = self.types.record(self.symbols[symbol].ty) else {
+            return false;
+        };
+        // Inside the class, its name means the class with its own parameters.
+        let is_inside = |node: Node<'_>| match node.kind() {
+            Kind::FunctionDefinition => node
+                .field(Field::Declarator)
+                .and_then(declared_name)
+                .is_some_and(|declared| declared.text().contains("::")),
+            _ => Some(node.range()) == self.types.records[record].body,
+        };
+        self.class_templates.contains(&record) && !specifier.ancestors().any(is_inside)
+    }
+
+    /// Whether a node names a template parameter in scope.
+    fn depends_on_template(&self, node: Node<'_>, at: TextRange) -> bool {
+        node.descendants().any(|inner| {
+            matches!(inner.kind(), Kind::TypeIdentifier | Kind::Identifier)
+                && self
+                    .scopes
+                    .resolve(&self.symbols, inner.text(), at)
+                    .is_some_and(|id| {
+                        self.symbols[id].kind == SymbolKind::TemplateValue
+                            || matches!(
+                                self.types.get(self.symbols[id].ty).kind,
+                                TypeKind::Named {
+                                    meaning: Meaning::Dependent,
+                                    ..
+                                }
+                            )
+                    })
+        })
+    }
+
+    /// The type of a `type_descriptor` (casts, template arguments).
+    pub(in crate::build) fn descriptor_type(&mut self, node: Node<'_>, at: TextRange) -> TypeId {
+        let base = self.base_type(node, at);
+        match node.field(Field::Declarator) {
+            Some(declarator) => self.declarator(declarator, base, at).ty,
+            None => base,
+        }
+    }
+}
+
+fn first_enumerator<'t>(specifier: Node<'t>) -> Option<&'t str> {
+    let body = specifier.field(Field::Body)?;
+    let first = body
+        .children()
+        .find(|child| child.kind() == Kind::Enumerator)?;
+    first.field(Field::Name).map(|name| name.text())
+}

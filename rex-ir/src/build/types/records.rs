@@ -1,0 +1,222 @@
+//! Classes, structs and unions with their members.
+
+use rex_syntax::TextRange;
+use rex_syntax::cst::Node;
+use rex_syntax::kind::{Field, Kind};
+use smol_str::SmolStr;
+
+use super::declarators::{declared_name, function_declarator, has_storage};
+use crate::build::Builder;
+use crate::build::names::squeeze;
+use crate::namer;
+use crate::ty;
+use crate::ty::{Meaning, Record, TypeId, TypeKind};
+
+impl Builder<'_> {
+    pub(in crate::build) fn record_type(&mut self, node: Node<'_>, at: TextRange) -> TypeId {
+        let keyword = match node.kind() {
+            Kind::UnionSpecifier => "union",
+            Kind::ClassSpecifier => "class",
+            _ => "struct",
+        };
+        let mut spelling = self.tag_spelling(node, keyword);
+        let name = node.field(Field::Name).map(|name| squeeze(name.text()));
+        let record = match node.field(Field::Body) {
+            Some(body) => {
+                let record = self.record_of(node, body, name.as_deref().unwrap_or_default(), at);
+                if self.types.records[record].is_untagged {
+                    spelling = format!("{keyword} {}", self.types.records[record].name).into();
+                }
+                Some(record)
+            }
+            None => {
+                let name = name.as_deref().unwrap_or_default();
+                if let Some(open) = self.open_record(name) {
+                    return self.types.named(spelling, Meaning::Record(Some(open)));
+                }
+                let known = self
+                    .scopes
+                    .resolve(&self.symbols, &format!("{keyword} {name}"), at)
+                    .or_else(|| self.scopes.resolve(&self.symbols, name, at))
+                    .map(|symbol| self.symbols[symbol].ty)
+                    .or_else(|| self.header_tag(name));
+                known.and_then(|ty| self.types.record(ty))
+            }
+        };
+        self.types.named(spelling, Meaning::Record(record))
+    }
+
+    /// The class of this name whose body is being read: its members may point to its objects.
+    pub(super) fn open_record(&self, name: &str) -> Option<ty::RecordId> {
+        let mut inside_out = self.open_records.iter().rev();
+        inside_out
+            .find(|(open, _)| open == name && !name.is_empty())
+            .map(|(_, record)| *record)
+    }
+
+    /// `struct name` in C and where C++ wrote it; an untagged type is its whole text.
+    pub(super) fn tag_spelling(&self, node: Node<'_>, keyword: &str) -> SmolStr {
+        match node.field(Field::Name) {
+            Some(name) => format!("{keyword} {}", squeeze(name.text())).into(),
+            None => squeeze(node.text()),
+        }
+    }
+
+    /// Reads a class body once; later calls for the same text give the same record.
+    fn record_of(
+        &mut self,
+        node: Node<'_>,
+        body: Node<'_>,
+        name: &str,
+        at: TextRange,
+    ) -> ty::RecordId {
+        let key = node.range();
+        if self.fragment_depth == 0
+            && let Some(record) = self.records_by_range.get(&key)
+        {
+            return *record;
+        }
+        let id = self.types.records.alloc(Record {
+            name: name.into(),
+            fields: Vec::new(),
+            bases: Vec::new(),
+            methods: Vec::new(),
+            body: (self.fragment_depth == 0).then(|| body.range()),
+            is_untagged: false,
+        });
+        if name.is_empty() && self.fragment_depth == 0 {
+            let record = &mut self.types.records[id];
+            record.name = namer::untagged(id.into_raw().into_u32() as usize);
+            record.is_untagged = true;
+        }
+        if self.fragment_depth == 0 {
+            self.records_by_range.insert(key, id);
+        }
+        let mut bases = Vec::new();
+        for child in node.children() {
+            if child.kind() == Kind::BaseClassClause {
+                bases.extend(
+                    child
+                        .children()
+                        .filter(|base| {
+                            matches!(
+                                base.kind(),
+                                Kind::TypeIdentifier
+                                    | Kind::QualifiedIdentifier
+                                    | Kind::TemplateType
+                            )
+                        })
+                        .map(|base| SmolStr::from(base.text())),
+                );
+            }
+        }
+        self.open_records.push((name.into(), id));
+        let mut fields = Vec::new();
+        let mut methods = Vec::new();
+        for member in body.children() {
+            match member.kind() {
+                Kind::FieldDeclaration => self.read_field(member, at, &mut fields, &mut methods),
+                Kind::FunctionDefinition => methods.extend(self.method_of(member, at)),
+                Kind::TemplateDeclaration => {
+                    let inner = member.children().find(|inner| {
+                        matches!(
+                            inner.kind(),
+                            Kind::FunctionDefinition | Kind::Declaration | Kind::FieldDeclaration
+                        )
+                    });
+                    methods.extend(inner.and_then(|inner| self.method_of(inner, at)));
+                }
+                _ => {}
+            }
+        }
+        self.open_records.pop();
+        let record = &mut self.types.records[id];
+        record.fields = fields;
+        record.methods = methods;
+        record.bases = bases;
+        id
+    }
+
+    /// A member function from its definition or declaration.
+    fn method_of(&mut self, member: Node<'_>, at: TextRange) -> Option<ty::Method> {
+        let declarator = member.field(Field::Declarator)?;
+        let name = declared_name(declarator)?.text().into();
+        let base = self.base_type(member, at);
+        let declared = self.declarator(declarator, base, at).ty;
+        let returns = match self.types.get(declared).kind {
+            TypeKind::Function { returns, .. } => returns,
+            _ => declared,
+        };
+        Some(ty::Method {
+            name,
+            returns,
+            is_static: has_storage(member, "static"),
+            is_marked_virtual: is_marked_virtual(member),
+        })
+    }
+
+    fn read_field(
+        &mut self,
+        member: Node<'_>,
+        at: TextRange,
+        fields: &mut Vec<ty::Field>,
+        methods: &mut Vec<ty::Method>,
+    ) {
+        let base = self.base_type(member, at);
+        let is_static = has_storage(member, "static");
+        let is_const = self.types.get(base).is_const
+            || member.children().any(|child| child.text() == "constexpr");
+        let has_value = member.field(Field::DefaultValue).is_some();
+        let declarators = member.fields(Field::Declarator);
+        let is_before_width = |declarator: Node<'_>| {
+            let after = member
+                .children()
+                .find(|child| child.range().start() >= declarator.range().end());
+            after.is_some_and(|child| child.kind() == Kind::BitfieldClause)
+        };
+        if declarators.is_empty()
+            && let Some(record) = self.types.record(base)
+            && member
+                .field(Field::Type)
+                .is_some_and(|ty| ty.field(Field::Name).is_none())
+        {
+            // An anonymous struct or union: its members are members of the enclosing class.
+            let inner = self.types.records[record].fields.clone();
+            fields.extend(inner);
+        }
+        for declarator in declarators {
+            let declared = self.declarator(declarator, base, at);
+            let Some(name) = declared.name else { continue };
+            if let TypeKind::Function { returns, .. } = self.types.get(declared.ty).kind
+                && declared.parameters.is_some()
+            {
+                methods.push(ty::Method {
+                    name: name.text().into(),
+                    returns,
+                    is_static,
+                    is_marked_virtual: is_marked_virtual(member),
+                });
+            } else {
+                fields.push(ty::Field {
+                    name: name.text().into(),
+                    ty: declared.ty,
+                    is_static,
+                    is_constant: is_static && is_const && has_value,
+                    is_bit_field: is_before_width(declarator),
+                });
+            }
+        }
+    }
+}
+
+/// Whether the declaration of a member function says that calls choose among functions.
+pub(in crate::build) fn is_marked_virtual(member: Node<'_>) -> bool {
+    let declarator = member
+        .field(Field::Declarator)
+        .and_then(function_declarator);
+    member.children().any(|child| child.text() == "virtual")
+        || declarator
+            .into_iter()
+            .flat_map(|declarator| declarator.children())
+            .any(|child| child.kind() == Kind::VirtualSpecifier)
+}

@@ -437,6 +437,15 @@ public:
 private:
   Element values_[Count];
 };
+template <typename Element, size_t Count>
+class rex_array_copy<const Element[Count]> : public rex_array_copy<Element[Count]> {
+public:
+  using rex_array_copy<Element[Count]>::rex_array_copy;
+};
+template <typename Array> class rex_array_copy<Array &> : public rex_array_copy<Array> {
+public:
+  using rex_array_copy<Array>::rex_array_copy;
+};
 
 /// Constructs an object, or each element of an array.
 template <typename Object> REX_DEVICE void rex_construct(Object &object) {

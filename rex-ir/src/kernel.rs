@@ -255,7 +255,20 @@ impl Prologue {
             | Prologue::SharedCopyOfOuter { name, .. }
             | Prologue::CopyOfOuter { name, .. }
             | Prologue::ThreadCopy { name, .. } => Some(name),
+            Prologue::Aligned { line, .. } => line.object(),
             _ => None,
+        }
+    }
+
+    /// Whether the object lies in memory that the threads of a block share.
+    pub fn is_shared(&self) -> bool {
+        match self {
+            Prologue::Aligned { line, .. } => line.is_shared(),
+            Prologue::SharedLiteral { .. }
+            | Prologue::SharedPrivate { .. }
+            | Prologue::SharedCopy { .. }
+            | Prologue::SharedCopyOfOuter { .. } => true,
+            _ => false,
         }
     }
 }
@@ -596,6 +609,15 @@ pub struct ParallelPlan {
     pub reductions: Vec<ReductionPlan>,
     /// What they execute.
     pub body: Plan,
+}
+
+/// The form of a device function that all threads of a block call together, in sequential code of the team.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TeamForm {
+    /// Its body.
+    pub body: Plan,
+    /// Words that stand in place of others wherever a range of the body is printed.
+    pub words: Vec<(TextRange, SmolStr)>,
 }
 
 /// A loop nest shared among threads.

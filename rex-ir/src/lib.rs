@@ -13,6 +13,7 @@
 
 pub mod abi;
 pub mod build;
+pub mod capture_lists;
 pub mod changes;
 pub mod effects;
 pub mod entry;

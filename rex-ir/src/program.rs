@@ -106,8 +106,10 @@ pub struct DeviceFunction {
     pub function: FunctionId,
     /// Replacements in its body for the directives it contains.
     pub body: crate::kernel::BodyText,
-    /// Its body in the form that all threads of a block call together, in sequential code of the team; if it begins parallel regions.
-    pub team: Option<crate::kernel::Plan>,
+    /// Words that stand in place of others in it.
+    pub words: Vec<(TextRange, SmolStr)>,
+    /// The form that all threads of a block call together, if it begins parallel regions.
+    pub team: Option<crate::kernel::TeamForm>,
 }
 
 /// `#pragma omp declare reduction(name : types : combiner) initializer(..)`

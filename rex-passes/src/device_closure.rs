@@ -197,6 +197,7 @@ fn closure(cx: &mut PassCx<'_>) -> DeviceCode {
                 DeviceFunction {
                     function,
                     body: known.map_or_else(verbatim, |device| device.body.clone()),
+                    words: known.map_or_else(Vec::new, |device| device.words.clone()),
                     team: known.and_then(|device| device.team.clone()),
                 }
             })

@@ -37,10 +37,11 @@ impl Pass for DeviceDirectives {
         for idx in 0..cx.program.device_code.functions.len() {
             let function = cx.program.device_code.functions[idx].function;
             match plan_function(cx.program, function) {
-                Ok(body) => {
+                Ok((body, words)) => {
                     let device = &mut cx.program.device_code.functions[idx];
-                    changed |= device.body != body;
+                    changed |= device.body != body || device.words != words;
                     device.body = body;
+                    device.words = words;
                 }
                 Err(errors) => errors
                     .into_iter()

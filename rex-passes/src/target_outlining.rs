@@ -21,7 +21,7 @@ use rex_ir::expr::Expr;
 use rex_ir::facet::Facet;
 use rex_ir::item::{Function, FunctionId, TemplateHead};
 use rex_ir::kernel::{
-    BodyText, Crew, Home, Kernel, Parameter, ParameterType, Plan, Prologue, Threading,
+    BodyText, Crew, Home, Kernel, Parameter, ParameterType, Plan, Prologue, TeamForm, Threading,
 };
 use rex_ir::launch::Launch;
 use rex_ir::namer;
@@ -31,6 +31,7 @@ use rex_ir::region::{
 };
 use rex_ir::symbol::SymbolId;
 use rex_ir::ty::{Category, TypeId, TypeKind};
+use rex_syntax::TextRange;
 use rex_syntax::diag::{Code, Diagnostic};
 use rex_syntax::omp::directive::Leaf;
 use rex_syntax::source::Language;
@@ -55,6 +56,9 @@ static INFO: PassInfo = PassInfo {
     writes: Facet::KERNELS.union(Facet::LAUNCHES),
     after: &[],
 };
+
+/// Words that stand in place of others.
+type Words = Vec<(TextRange, SmolStr)>;
 
 /// How a region uses threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -143,7 +147,6 @@ fn outline(
     let deduced: Vec<SmolStr> = deduced.collect();
     let template = kernel_template(function, home, &deduced);
     let mut planner = Planner::new(program, id, shape);
-    let body = planner.body();
     let mut assembly = Assembly {
         program,
         shape,
@@ -181,6 +184,8 @@ fn outline(
     prologue.extend(untagged_types(program, region));
     prologue.sort_by_key(prologue_rank);
     let prologue = sharing::aligned(program, construct, prologue);
+    planner.note_team_objects(&prologue);
+    let body = planner.body();
     if !planner.errors.is_empty() {
         return Err(planner.errors);
     }
@@ -219,7 +224,7 @@ fn outline(
             .iter()
             .map(|(range, symbol)| (*range, program.name(*symbol).clone())),
     );
-    words.extend(lambdas::capture_lists(program, region));
+    words.extend(planner.capture_lists(construct.range));
     words.sort_by_key(|(range, _)| range.start());
     let launch = Launch {
         shared_bytes: planner.shared_bytes.take(),
@@ -725,18 +730,16 @@ fn is_assignable(program: &Program, ty: TypeId) -> bool {
     }
 }
 
-/// The body of a device function with the directives in it replaced, or why that cannot be.
+/// The body of a device function with the directives in it replaced and what stands in place of its words, or why that cannot be.
 pub(crate) fn plan_function(
     program: &Program,
     function: FunctionId,
-) -> Result<BodyText, Vec<Diagnostic>> {
+) -> Result<(BodyText, Words), Vec<Diagnostic>> {
     let mut planner = Planner::for_function(program);
-    let body = planner.body_text(
-        program.functions[function].range,
-        plan::Context::Threads(Crew::Caller),
-    );
+    let range = program.functions[function].range;
+    let body = planner.body_text(range, plan::Context::Threads(Crew::Caller));
     if planner.errors.is_empty() {
-        Ok(body)
+        Ok((body, planner.capture_lists(range)))
     } else {
         Err(planner.errors)
     }
@@ -748,11 +751,12 @@ pub(crate) use queries::tracks_threads;
 pub(crate) fn plan_team_function(
     program: &Program,
     function: FunctionId,
-) -> Result<Plan, Vec<Diagnostic>> {
+) -> Result<TeamForm, Vec<Diagnostic>> {
     let mut planner = Planner::for_team(program, function);
     let body = team::function_body(&mut planner, function);
+    let words = planner.capture_lists(program.functions[function].body);
     if planner.errors.is_empty() {
-        Ok(body)
+        Ok(TeamForm { body, words })
     } else {
         Err(planner.errors)
     }

@@ -35,7 +35,9 @@ pub(super) fn print(
         let instantiator = program.instances.of_function(id);
         let is_of_host = is_of_host(program, id);
         let device = function::of(program, id);
-        let has_replacements = |device: &&DeviceFunction| !device.body.replacements.is_empty();
+        let has_replacements = |device: &&DeviceFunction| {
+            !device.body.replacements.is_empty() || !device.words.is_empty()
+        };
         if let Some(instantiator) = instantiator {
             replaced = function.range;
             let text = instances::text(program, instantiator, replaced)?;

@@ -5,6 +5,7 @@ use rex_ir::namer;
 use rex_ir::program::{DeviceFunction, Program};
 use rex_syntax::layout::indent_at;
 use rex_syntax::{TextRange, lex};
+use smol_str::SmolStr;
 
 use super::body::BodyPrinter;
 use super::references;
@@ -21,7 +22,7 @@ pub(super) fn of(program: &Program, id: FunctionId) -> Option<&DeviceFunction> {
 /// A function with the directives in it replaced; `marker` says who calls it.
 pub(super) fn print(program: &Program, device: &DeviceFunction, marker: &str) -> String {
     let function = &program.functions[device.function];
-    let words = references::unqualified(program, &function.globals, function.body);
+    let words = words(program, function, &device.words);
     let printer = BodyPrinter::new(program, &words);
     let mut text = printer.text(&device.body, "");
     let (at, references) = references::at_body(program, function).unwrap_or_default();
@@ -33,14 +34,26 @@ pub(super) fn print(program: &Program, device: &DeviceFunction, marker: &str) ->
     text.replace("\r\n", "\n")
 }
 
+/// What stands in place of others in a form of a function.
+fn words(
+    program: &Program,
+    function: &Function,
+    planned: &[(TextRange, SmolStr)],
+) -> Vec<(TextRange, SmolStr)> {
+    let mut words = references::unqualified(program, &function.globals, function.body);
+    words.extend_from_slice(planned);
+    words.sort_by_key(|(at, _)| at.start());
+    words
+}
+
 /// The form of a function for a team, if it has one.
 pub(super) fn print_team_form(program: &Program, device: &DeviceFunction) -> Option<String> {
     let team = device.team.as_ref()?;
     let function = &program.functions[device.function];
-    let words = references::unqualified(program, &function.globals, function.body);
+    let words = words(program, function, &team.words);
     let printer = BodyPrinter::new(program, &words);
     let (_, references) = references::at_body(program, function).unwrap_or_default();
-    let mut lines = printer.plan(team, "");
+    let mut lines = printer.plan(&team.body, "");
     let first = lines.first_mut()?;
     *first = format!("{}{first}{references}", team_head(program, function));
     Some(format!("{COMMENT}\n{}", lines.join("\n")))

@@ -555,7 +555,7 @@ impl<'p> Device<'p> {
         for device in &self.program.device_code.functions {
             body::locks_of(&rex_ir::kernel::Plan::Text(device.body.clone()), &mut names);
             if let Some(team) = &device.team {
-                body::locks_of(team, &mut names);
+                body::locks_of(&team.body, &mut names);
             }
         }
         for name in names {

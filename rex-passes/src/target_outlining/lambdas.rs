@@ -1,91 +1,107 @@
-//! Closures in regions that use variables of static storage duration. The host's lambdas name those without capturing them; in a kernel they
-//! are its own variables, so that a lambda must list them.
+//! Lambdas in device code that name objects which live elsewhere than on the host.
 
-use rex_ir::program::Program;
-use rex_ir::region::{CapturedObject, Region};
-use rex_ir::symbol::SymbolId;
-use rex_syntax::cst::Node;
-use rex_syntax::kind::Kind;
-use rex_syntax::lex;
-use rex_syntax::{TextRange, TextSize};
-use smol_str::SmolStr;
+use rex_ir::capture_lists::{self, Listing};
+use rex_ir::item::DeviceStorage;
+use rex_ir::kernel::Prologue;
+use rex_ir::region::{CapturedObject, Construct, SharingAttribute};
+use rex_ir::symbol::{SymbolId, SymbolKind};
+use rex_ir::ty::TypeKind;
+use rex_syntax::TextRange;
 
-/// The ends of capture lists, and what they become.
-pub(super) fn capture_lists(program: &Program, region: &Region) -> Vec<(TextRange, SmolStr)> {
-    let Some(statement) = program.constructs[region.construct].statement else {
-        return Vec::new();
-    };
-    let names: Vec<SmolStr> = region
-        .captures
-        .iter()
-        .filter_map(|capture| match capture.object {
-            CapturedObject::Variable(symbol) if is_static(program, symbol) => {
-                Some(program.name(symbol).clone())
+use super::plan::Planner;
+use super::{Shape, Words};
+
+impl Planner<'_> {
+    /// Notes which captured variables of the region the team has in shared memory.
+    pub(super) fn note_team_objects(&mut self, prologue: &[Prologue]) {
+        let Some(region) = self.region() else { return };
+        let construct = &self.program.constructs[region.construct];
+        for capture in &region.captures {
+            let CapturedObject::Variable(symbol) = capture.object else {
+                continue;
+            };
+            let name = self.program.name(symbol);
+            let is_shared = prologue
+                .iter()
+                .any(|line| line.is_shared() && line.object() == Some(name));
+            if is_shared || (self.shape == Shape::Team && has_result(construct, symbol)) {
+                self.team_objects.insert(symbol);
             }
-            _ => None,
-        })
-        .collect();
-    if names.is_empty() {
-        return Vec::new();
+        }
     }
-    let root = program.unit.tree.root();
-    root.smallest_at(statement)
-        .descendants()
-        .filter(|node| node.kind() == Kind::LambdaExpression)
-        .filter_map(|lambda| capture_list(program, lambda, &names))
-        .collect()
-}
 
-fn is_static(program: &Program, symbol: SymbolId) -> bool {
-    let kind = program.symbols[symbol].kind;
-    kind.is_variable() && !kind.is_automatic()
-}
-
-fn capture_list(
-    program: &Program,
-    lambda: Node<'_>,
-    names: &[SmolStr],
-) -> Option<(TextRange, SmolStr)> {
-    let list = lambda
-        .children()
-        .find(|child| child.kind() == Kind::LambdaCaptureSpecifier)?;
-    let source = program.source();
-    let inside = source[list.range()]
-        .trim_start_matches('[')
-        .trim_end_matches(']')
-        .trim();
-    let captures_all_by_reference = inside
-        .strip_prefix('&')
-        .is_some_and(|rest| rest.is_empty() || rest.trim_start().starts_with(','));
-    if captures_all_by_reference {
-        return None;
+    /// What capture lists in a range become, in order.
+    pub(super) fn capture_lists(&self, range: TextRange) -> Words {
+        let mut edits = capture_lists::edits(self.program, range, &|symbol, lambda| {
+            self.listing(symbol, lambda)
+        });
+        edits.sort_by_key(|(at, _)| at.start());
+        edits
     }
-    let body = TextRange::new(list.range().end(), lambda.range().end());
-    let mut used: Vec<&str> = Vec::new();
-    for at in lex::identifiers(source, body) {
-        let name = program.text(at);
-        let is_meant = || {
-            program
-                .scopes
-                .resolve(&program.symbols, name, at)
-                .is_some_and(|symbol| is_static(program, symbol))
+
+    fn listing(&self, symbol: SymbolId, lambda: TextRange) -> Option<Listing> {
+        let program = self.program;
+        let types = &program.types;
+        let found = &program.symbols[symbol];
+        if found.kind.is_variable() && !found.kind.is_automatic() {
+            // The kernel's own variable, or a reference.
+            let is_captured = self.region().is_some_and(|region| {
+                let mut captures = region.captures.iter();
+                captures.any(|capture| capture.object == CapturedObject::Variable(symbol))
+            });
+            let is_reference = || {
+                let storage = program.device_storage(symbol);
+                storage.is_some_and(DeviceStorage::needs_reference)
+            };
+            return (is_captured || is_reference()).then_some(Listing::NotCaptured);
+        }
+        let is_object = matches!(found.kind, SymbolKind::Local | SymbolKind::Parameter)
+            && !types.is_variably_modified(found.ty);
+        let is_of_team = || {
+            self.copied_around(symbol, lambda)
+                .unwrap_or_else(|| self.team_objects.contains(&symbol))
         };
-        if names.iter().any(|it| it == name) && !used.contains(&name) && is_meant() {
-            used.push(name);
-        }
+        (is_object && is_of_team()).then(|| {
+            let ty = types.desugar(types.object_type(found.ty));
+            match types.get(ty).kind {
+                TypeKind::Array { .. } => Listing::CopiedArray,
+                _ => Listing::Copied,
+            }
+        })
     }
-    if used.is_empty() {
-        return None;
+
+    /// Whether the team has the copy of a variable that the innermost construct around a lambda makes, if any inside the region does.
+    fn copied_around(&self, symbol: SymbolId, lambda: TextRange) -> Option<bool> {
+        let program = self.program;
+        let declared = program.symbols[symbol].declared_at;
+        let region = self.region().map(|region| region.construct);
+        let around: Vec<&Construct> = program
+            .constructs
+            .iter()
+            .filter(|(id, construct)| {
+                let is_outside = declared.is_none_or(|at| !construct.range.contains_range(at));
+                Some(*id) != region && is_outside && construct.range.contains_range(lambda)
+            })
+            .map(|(_, construct)| construct)
+            .collect();
+        let innermost = around
+            .iter()
+            .filter(|construct| construct.private_on(symbol).is_some())
+            .max_by_key(|construct| construct.range.start())?;
+        let mut outer = around
+            .iter()
+            .filter(|construct| construct.range.contains_range(innermost.range));
+        Some(!self.iterates(innermost, symbol) && !outer.any(|construct| construct.forks()))
     }
-    let mut end = String::new();
-    for name in used {
-        if !inside.is_empty() || !end.is_empty() {
-            end.push_str(", ");
-        }
-        end.push('&');
-        end.push_str(name);
-    }
-    end.push(']');
-    let close = TextRange::new(list.range().end() - TextSize::from(1), list.range().end());
-    Some((close, end.into()))
+}
+
+/// Whether a construct combines or keeps the values of its copies of a variable.
+fn has_result(construct: &Construct, symbol: SymbolId) -> bool {
+    construct.sharing.iter().any(|sharing| {
+        sharing.symbol == symbol
+            && matches!(
+                sharing.attribute,
+                SharingAttribute::Reduction { .. } | SharingAttribute::Lastprivate
+            )
+    })
 }

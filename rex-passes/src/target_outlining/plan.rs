@@ -1,5 +1,7 @@
 //! Plans for the bodies of regions: what each directive inside becomes.
 
+use std::collections::BTreeSet;
+
 use rex_ir::expr::Expr;
 use rex_ir::item::FunctionId;
 use rex_ir::kernel::{BodyText, Crew, Plan, ReductionPlan};
@@ -35,7 +37,7 @@ pub(super) struct Planner<'p> {
     pub(super) program: &'p Program,
     /// The region being planned; none for a device function.
     pub(super) region: Option<RegionId>,
-    shape: Shape,
+    pub(super) shape: Shape,
     /// The function being planned in its form for a team.
     pub(super) function: Option<FunctionId>,
     /// The functions that begin parallel regions.
@@ -46,6 +48,8 @@ pub(super) struct Planner<'p> {
     pub(super) shared_bytes: Option<Expr>,
     /// The names in them, as they are meant.
     pub(super) shared_names: Vec<(SmolStr, SymbolId)>,
+    /// Variables that the team has in shared memory.
+    pub(super) team_objects: BTreeSet<SymbolId>,
     /// How many results of calls have got names.
     pub(super) results: usize,
     /// What cannot be lowered; any entry refuses the region.
@@ -63,6 +67,7 @@ impl<'p> Planner<'p> {
             in_league: false,
             shared_bytes: None,
             shared_names: Vec::new(),
+            team_objects: BTreeSet::new(),
             results: 0,
             errors: Vec::new(),
         }
@@ -79,6 +84,7 @@ impl<'p> Planner<'p> {
             in_league: false,
             shared_bytes: None,
             shared_names: Vec::new(),
+            team_objects: BTreeSet::new(),
             results: 0,
             errors: Vec::new(),
         }

@@ -270,7 +270,6 @@ impl<'p> Team<'_, 'p> {
         let Some(body_node) = node.field(Field::Body) else {
             return Plan::Nothing;
         };
-        let body = self.statement(body_node);
         let initializer = node.field(Field::Initializer);
         let symbol = initializer.and_then(|initializer| {
             let program = self.program();
@@ -286,7 +285,7 @@ impl<'p> Team<'_, 'p> {
             let head = TextRange::new(node.range().start(), body_node.range().start());
             return Plan::UniformLoop {
                 head: BodyText::verbatim(head),
-                body: Box::new(body),
+                body: Box::new(self.statement(body_node)),
             };
         }
         let mut plans = Vec::new();
@@ -308,7 +307,7 @@ impl<'p> Team<'_, 'p> {
             step: node
                 .field(Field::Update)
                 .map(|update| BodyText::verbatim(update.range())),
-            body: Box::new(body),
+            body: Box::new(self.statement(body_node)),
             tests_first: true,
         });
         Plan::Sequence(plans)
@@ -318,7 +317,6 @@ impl<'p> Team<'_, 'p> {
         let Some(body) = node.field(Field::Body) else {
             return Plan::Nothing;
         };
-        let body = self.statement(body);
         if node
             .condition()
             .is_some_and(|condition| condition.kind() == Kind::Declaration)
@@ -331,7 +329,7 @@ impl<'p> Team<'_, 'p> {
                 .condition()
                 .map(|condition| BodyText::verbatim(condition.range())),
             step: None,
-            body: Box::new(body),
+            body: Box::new(self.statement(body)),
             tests_first,
         }
     }

@@ -2,7 +2,7 @@
 
 use rex_ir::item::FunctionId;
 use rex_ir::kernel::{BodyText, Plan, Prologue};
-use rex_ir::symbol::SymbolKind;
+use rex_ir::symbol::{SymbolId, SymbolKind};
 use rex_ir::ty::TypeKind;
 use rex_syntax::cst::Node;
 use rex_syntax::kind::{Field, Kind};
@@ -16,10 +16,9 @@ use crate::target_outlining::plan::{Context, Planner};
 pub(crate) fn function_body(planner: &mut Planner<'_>, function: FunctionId) -> Plan {
     let program = planner.program;
     let found = &program.functions[function];
-    let body = sequential(planner, found.body);
     let team = Team { planner };
     // Sequential code changes the leader's copy of a parameter only: the team needs one.
-    let shared: Vec<Prologue> = program
+    let shared: Vec<SymbolId> = program
         .symbols
         .iter()
         .filter(|(id, symbol)| {
@@ -33,14 +32,20 @@ pub(crate) fn function_body(planner: &mut Planner<'_>, function: FunctionId) -> 
                 )
                 && team.is_assigned(*id)
         })
-        .map(|(_, symbol)| Prologue::SharedCopyOfOuter {
-            name: symbol.name.clone(),
-            ty: symbol.ty,
+        .map(|(id, _)| id)
+        .collect();
+    planner.team_objects.extend(&shared);
+    let body = sequential(planner, found.body);
+    let copies: Vec<Prologue> = shared
+        .into_iter()
+        .map(|id| Prologue::SharedCopyOfOuter {
+            name: program.name(id).clone(),
+            ty: program.symbols[id].ty,
         })
         .collect();
-    match shared.is_empty() {
+    match copies.is_empty() {
         true => body,
-        false => Plan::Sequence(vec![Plan::Sequence(vec![Plan::Declare(shared), body])]),
+        false => Plan::Sequence(vec![Plan::Sequence(vec![Plan::Declare(copies), body])]),
     }
 }
 

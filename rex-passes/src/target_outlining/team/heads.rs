@@ -46,14 +46,14 @@ impl<'p> Team<'_, 'p> {
     }
 
     /// `while (T x = value)`: the variable is a new one in every turn.
-    pub(super) fn declaring_loop(&mut self, node: Node<'p>, body: Plan) -> Plan {
+    pub(super) fn declaring_loop(&mut self, node: Node<'p>, body: Node<'p>) -> Plan {
         let mut turn = Vec::new();
         let Some(condition) = self.head(node, &mut turn) else {
             return Plan::Nothing;
         };
         turn.push(Plan::TeamIf {
             condition: BodyText::verbatim(condition),
-            then: Box::new(body),
+            then: Box::new(self.statement(body)),
             otherwise: Some(Box::new(Plan::Words(SmolStr::new_static("break;")))),
         });
         Plan::TeamLoop {

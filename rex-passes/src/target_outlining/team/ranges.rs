@@ -15,9 +15,8 @@ impl<'p> Team<'_, 'p> {
             return Plan::Nothing;
         };
         let is_known = node.field(Field::Initializer).is_none() && self.is_fixed_place(range);
-        let element = self
-            .range_variable(node)
-            .filter(|_| is_known)
+        let variable = self.range_variable(node).filter(|_| is_known);
+        let element = variable
             .and_then(|(symbol, declaration)| self.range_element(node, symbol, declaration));
         let Some(element) = element else {
             self.refuse(
@@ -26,6 +25,9 @@ impl<'p> Team<'_, 'p> {
             );
             return Plan::Nothing;
         };
+        if let (RangeElement::Shared { .. }, Some((symbol, _))) = (&element, variable) {
+            self.planner.team_objects.insert(symbol);
+        }
         Plan::TeamRange(Box::new(RangePlan {
             range: BodyText::verbatim(range.range()),
             reads_memory: !self.is_uniform(range.range()),

@@ -187,10 +187,14 @@ struct Grid {
 /// Threads that wait for each other; those that have returned no longer count.
 struct Barrier {
   uint64_t members, waiting, generation;
+  /// Whether one of those who wait said so, and one of those who waited before.
+  bool said, answer;
 
   void release_if_full() {
     if (waiting < members) return;
     waiting = 0;
+    answer = said;
+    said = false;
     ++generation;
   }
 };
@@ -206,8 +210,8 @@ public:
 
   /// Runs all threads to their end.
   void run_block();
-  void wait_for_block() { wait(block_); }
-  void wait_for_warp() { wait(warps_[running_ / 32]); }
+  bool wait_for_block(bool said) { return wait(block_, said); }
+  void wait_for_warp() { wait(warps_[running_ / 32], false); }
   void let_next_run();
 
   /// The team that this OS thread runs; null in a kernel without barriers.
@@ -223,7 +227,7 @@ private:
   };
 
   static void thread_entry();
-  void wait(Barrier &barrier);
+  bool wait(Barrier &barrier, bool said);
   void leave();
 
   const Grid &grid_;
@@ -242,8 +246,9 @@ inline void Team::run_block() {
     threads_[i].next = i + 1 < count ? i + 1 : 0;
     threads_[i].previous = i > 0 ? i - 1 : count - 1;
   }
-  block_ = {count, 0, 0};
-  for (uint64_t w = 0; w < warps_.size(); ++w) warps_[w] = {count - w * 32 < 32 ? count - w * 32 : 32, 0, 0};
+  block_ = {count, 0, 0, false, false};
+  for (uint64_t w = 0; w < warps_.size(); ++w)
+    warps_[w] = {count - w * 32 < 32 ? count - w * 32 : 32, 0, 0, false, false};
 
   current() = this;
   running_ = 0;
@@ -266,11 +271,13 @@ inline void Team::let_next_run() {
   self.context.switch_to(threads_[running_].context);
 }
 
-inline void Team::wait(Barrier &barrier) {
+inline bool Team::wait(Barrier &barrier, bool said) {
   const uint64_t generation = barrier.generation;
   ++barrier.waiting;
+  barrier.said |= said;
   barrier.release_if_full();
   while (barrier.generation == generation) let_next_run();
+  return barrier.answer;
 }
 
 /// Ends the running thread; does not return.
@@ -345,9 +352,10 @@ REX_ONE_OF_MANY void rex_host_run(rex_kernel_kind kind, void (*thread)(const uin
   for (std::thread &helper : helpers) helper.join();
 }
 
-REX_ONE_OF_MANY void rex_host_barrier() {
-  if (rex_host::Team *team = rex_host::Team::current()) return team->wait_for_block();
+REX_ONE_OF_MANY bool rex_host_barrier(bool said) {
+  if (rex_host::Team *team = rex_host::Team::current()) return team->wait_for_block(said);
   if (blockDim.x > 1) rex_host::fail("a kernel declared REX_LOOP has a barrier");
+  return said;
 }
 
 REX_ONE_OF_MANY void rex_host_warp_barrier() {

@@ -36,8 +36,8 @@ extern thread_local rex_index threadIdx, blockIdx, blockDim, gridDim;
 /// Runs `thread` once for each thread of `teams` blocks; `slots` are the kernel's arguments.
 void rex_host_run(rex_kernel_kind kind, void (*thread)(const uint64_t *slots), const uint64_t *slots,
                   uint64_t teams, uint64_t threads, uint64_t shared_bytes);
-/// Waits for all threads of the block (or of the warp) that have not returned.
-void rex_host_barrier();
+/// Waits for all threads of the block (or of the warp) that have not returned; whether one of them says so.
+bool rex_host_barrier(bool said);
 void rex_host_warp_barrier();
 /// Lets others go on, in a loop that waits for them.
 void rex_host_pause();
@@ -198,7 +198,8 @@ extern "C" __host__ __device__ __cudart_builtin__ int printf(const char *, ...);
 #define __launch_bounds__(...)
 
 #pragma GCC visibility push(hidden)
-inline void __syncthreads() { rex_host_barrier(); }
+inline void __syncthreads() { rex_host_barrier(false); }
+inline int __syncthreads_or(int predicate) { return rex_host_barrier(predicate != 0); }
 inline void __syncwarp(unsigned = ~0u) { rex_host_warp_barrier(); }
 inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 inline void __threadfence_block() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }

@@ -330,7 +330,14 @@ pub enum Plan {
         body: Box<Plan>,
     },
     /// The first thread of the block executes it.
-    Leader(Box<Plan>),
+    Leader {
+        /// What it executes.
+        body: Box<Plan>,
+        /// The other threads wait for it.
+        waits: bool,
+    },
+    /// A declaration that every thread makes by itself, from what nobody changes.
+    Replicated(BodyText),
     /// `if` on a condition that all threads compute alike.
     UniformIf {
         /// The condition.
@@ -399,6 +406,8 @@ pub enum Plan {
         ty: TypeId,
         /// Stored by the leader.
         initializer: Option<BodyText>,
+        /// The other threads wait for it.
+        waits: bool,
     },
     /// A reference in sequential code.
     Reference {
@@ -450,12 +459,67 @@ pub enum Piece<'p> {
     Text(&'p BodyText),
 }
 
+/// What the threads of a block do first in a piece of a team program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Beginning {
+    /// The leader works alone, and the others wait for it before they look at what the team has.
+    Leader,
+    /// Threads other than the leader look at it at once.
+    Everybody,
+    /// Nobody looks at it; what follows decides.
+    Nobody,
+}
+
 impl Plan {
+    /// Sequential code, with a barrier behind.
+    pub fn leader(body: Plan) -> Plan {
+        Plan::Leader {
+            body: Box::new(body),
+            waits: true,
+        }
+    }
+
+    /// What the threads do first.
+    pub fn beginning(&self) -> Beginning {
+        match self {
+            Plan::Nothing | Plan::Replicated(_) => Beginning::Nobody,
+            Plan::Shared {
+                initializer: None, ..
+            } => Beginning::Nobody,
+            Plan::Leader { .. }
+            | Plan::Shared { .. }
+            | Plan::TeamIf { .. }
+            | Plan::TeamSwitch { .. }
+            | Plan::TeamReturn(_) => Beginning::Leader,
+            // The threads only take the address.
+            Plan::Reference { is_alike: true, .. } => Beginning::Nobody,
+            Plan::Reference { .. } => Beginning::Leader,
+            Plan::TeamLoop {
+                init,
+                condition,
+                body,
+                tests_first,
+                ..
+            } => {
+                if init.is_some() || (*tests_first && condition.is_some()) {
+                    return Beginning::Leader;
+                }
+                body.beginning().known()
+            }
+            Plan::Sequence(plans) => plans
+                .iter()
+                .map(Plan::beginning)
+                .find(|beginning| *beginning != Beginning::Nobody)
+                .unwrap_or(Beginning::Nobody),
+            _ => Beginning::Everybody,
+        }
+    }
+
     /// Calls `see` for this plan and for all plans and texts inside it, outer ones first.
     pub fn visit<'p>(&'p self, see: &mut dyn FnMut(Piece<'p>)) {
         see(Piece::Plan(self));
         match self {
-            Plan::Text(text) => text.visit(see),
+            Plan::Text(text) | Plan::Replicated(text) => text.visit(see),
             Plan::Sequence(plans) => plans.iter().for_each(|plan| plan.visit(see)),
             Plan::Loop(plan) => plan.body.visit(see),
             Plan::Scan(plan) => {
@@ -468,7 +532,7 @@ impl Plan {
             | Plan::Critical { body, .. }
             | Plan::Single { body, .. }
             | Plan::Serialized(body)
-            | Plan::Leader(body) => body.visit(see),
+            | Plan::Leader { body, .. } => body.visit(see),
             Plan::UniformLoop { head, body } => {
                 head.visit(see);
                 body.visit(see);
@@ -531,6 +595,24 @@ impl Plan {
             | Plan::Fence
             | Plan::Words(_)
             | Plan::Value(_) => {}
+        }
+    }
+}
+
+impl Beginning {
+    /// This, or what holds when nothing is known about what follows.
+    fn known(self) -> Beginning {
+        match self {
+            Beginning::Nobody => Beginning::Everybody,
+            known => known,
+        }
+    }
+
+    /// What holds in front of this when `next` follows it.
+    pub fn before(self, next: Beginning) -> Beginning {
+        match self {
+            Beginning::Nobody => next,
+            known => known,
         }
     }
 }

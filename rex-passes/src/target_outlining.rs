@@ -21,7 +21,8 @@ use rex_ir::expr::Expr;
 use rex_ir::facet::Facet;
 use rex_ir::item::{Function, FunctionId, TemplateHead};
 use rex_ir::kernel::{
-    BodyText, Crew, Home, Kernel, Parameter, ParameterType, Plan, Prologue, TeamForm, Threading,
+    Beginning, BodyText, Crew, Home, Kernel, Parameter, ParameterType, Plan, Prologue, TeamForm,
+    Threading,
 };
 use rex_ir::launch::Launch;
 use rex_ir::namer;
@@ -185,7 +186,8 @@ fn outline(
     prologue.sort_by_key(prologue_rank);
     let prologue = sharing::aligned(program, construct, prologue);
     planner.note_team_objects(&prologue);
-    let body = planner.body();
+    let mut body = planner.body();
+    team::barriers::merge(&mut body, Beginning::Everybody);
     if !planner.errors.is_empty() {
         return Err(planner.errors);
     }
@@ -753,7 +755,8 @@ pub(crate) fn plan_team_function(
     function: FunctionId,
 ) -> Result<TeamForm, Vec<Diagnostic>> {
     let mut planner = Planner::for_team(program, function);
-    let body = team::function_body(&mut planner, function);
+    let mut body = team::function_body(&mut planner, function);
+    team::barriers::merge(&mut body, Beginning::Everybody);
     let words = planner.capture_lists(program.functions[function].body);
     if planner.errors.is_empty() {
         Ok(TeamForm { body, words })

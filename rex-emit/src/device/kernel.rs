@@ -1,7 +1,7 @@
 //! Kernels: signature, prologue, body, and the macro that ties a kernel to the runtime.
 
 use rex_ir::item::{Function, TemplateHead};
-use rex_ir::kernel::{Home, Kernel, Parameter, ParameterType, Threading};
+use rex_ir::kernel::{Beginning, Home, Kernel, Parameter, ParameterType, Threading};
 use rex_ir::namer;
 use rex_ir::program::Program;
 use rex_ir::region::CapturedObject;
@@ -11,7 +11,7 @@ use rex_syntax::TextRange;
 use rex_syntax::omp::directive::Leaf;
 use smol_str::{SmolStr, format_smolstr};
 
-use super::body::BodyPrinter;
+use super::body::{BLOCK_BARRIER, BodyPrinter};
 use super::references;
 use crate::common::text::one_line;
 
@@ -235,14 +235,14 @@ fn body(program: &Program, kernel: &Kernel) -> Vec<String> {
         };
         lines.push(format!("{STEP}rex_begin({threads});"));
     }
-    for line in &kernel.prologue {
-        lines.extend(
-            printer
-                .prologue(line)
-                .into_iter()
-                .map(|line| format!("{STEP}{line}")),
-        );
+    let mut prologue = printer.prologue(&kernel.prologue);
+    // The leader goes on alone.
+    if kernel.body.beginning() == Beginning::Leader
+        && prologue.last().is_some_and(|line| line == BLOCK_BARRIER)
+    {
+        prologue.pop();
     }
+    lines.extend(prologue.iter().map(|line| indented(line, STEP)));
     lines.extend(
         printer
             .plan(&kernel.body, STEP)

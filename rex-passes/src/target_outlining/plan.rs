@@ -260,7 +260,7 @@ impl<'p> Planner<'p> {
             // Directly inside `teams` it binds to the teams, which share its iterations.
             Leaf::Loop if construct.nest.is_some() && context == Context::Sequential => {
                 match self.binding(construct) {
-                    Some("thread") => Plan::Leader(Box::new(self.thread_loop(id))),
+                    Some("thread") => Plan::leader(self.thread_loop(id)),
                     Some("parallel") => self.parallel(id),
                     _ if self.in_league => self.parallel(id),
                     _ => self.team_loop(id),

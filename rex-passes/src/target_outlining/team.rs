@@ -4,6 +4,7 @@
 //! all threads where they all can compute it, otherwise by the leader for all. Objects declared in sequential code and used inside a parallel region live in shared memory.
 
 mod arguments;
+pub(super) mod barriers;
 mod calls;
 mod escape;
 mod heads;
@@ -207,7 +208,7 @@ impl<'p> Team<'_, 'p> {
                 | Kind::EnumSpecifier
                 | Kind::UsingDeclaration
                 | Kind::AliasDeclaration => {
-                    plans.push(Plan::Text(BodyText::verbatim(child.range())));
+                    plans.push(Plan::Replicated(BodyText::verbatim(child.range())));
                 }
                 _ if self.is_common(child) => {
                     self.flush(&mut run, &mut plans);
@@ -234,7 +235,7 @@ impl<'p> Team<'_, 'p> {
         };
         let range = first.range().cover(last.range());
         let body = self.planner.text(range, Context::Thread);
-        Plan::Leader(Box::new(body))
+        Plan::leader(body)
     }
 
     fn conditional(&mut self, node: Node<'p>) -> Plan {
@@ -294,8 +295,8 @@ impl<'p> Team<'_, 'p> {
                 self.declaration(initializer, &mut plans);
                 None
             }
-            Some(initializer) => Some(Box::new(Plan::Leader(Box::new(Plan::Text(
-                BodyText::verbatim(initializer.range()),
+            Some(initializer) => Some(Box::new(Plan::leader(Plan::Text(BodyText::verbatim(
+                initializer.range(),
             ))))),
             None => None,
         };

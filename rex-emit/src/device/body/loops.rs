@@ -11,7 +11,7 @@ use rex_syntax::{TextRange, lex};
 use super::lines::{block, is_braced, operand, step_in};
 use super::sized::sized_outer;
 use super::team::barrier;
-use super::{BodyPrinter, STEP};
+use super::{BLOCK_BARRIER, BodyPrinter, STEP};
 use crate::common::expr;
 
 impl BodyPrinter<'_> {
@@ -25,12 +25,8 @@ impl BodyPrinter<'_> {
         };
         let trips_name = variable.replace("_i", "_trips");
         let mut lines = Vec::new();
-        let mut privates = Vec::new();
-        for line in &plan.privates {
-            privates.extend(self.prologue(line));
-        }
         lines.extend(self.accumulators(&plan.reductions));
-        lines.extend(privates);
+        lines.extend(self.prologue(&plan.privates));
         for lastprivate in &plan.lastprivates {
             lines.extend(self.lastprivate_copy(lastprivate, plan.space));
         }
@@ -348,17 +344,17 @@ impl BodyPrinter<'_> {
             });
         }
         let (name, ty) = (plan.name.clone(), plan.ty);
-        lines.extend(self.prologue(&match is_team {
+        lines.extend(self.prologue(&[match is_team {
             true => Prologue::SharedPrivate { name, ty },
             false => Prologue::Private { name, ty },
-        }));
+        }]));
         if plan.is_firstprivate {
             let copy = self.copy_of(plan.ty, &plan.name, &lastprivate_target(plan));
             lines.push(match is_team {
                 true => format!("if (threadIdx.x == 0) {copy}"),
                 false => copy,
             });
-            lines.extend(is_team.then(|| "__syncthreads();".to_string()));
+            lines.extend(is_team.then(|| BLOCK_BARRIER.to_string()));
         }
         lines
     }
@@ -516,7 +512,7 @@ pub(super) fn first_before_last(
     }
     match space {
         // The region has one team.
-        IterationSpace::Grid => Some("__syncthreads();".to_string()),
+        IterationSpace::Grid => Some(BLOCK_BARRIER.to_string()),
         IterationSpace::Crew(crew) | IterationSpace::League(crew) => barrier(crew),
         // The leader copies and stores.
         IterationSpace::Teams => None,

@@ -22,6 +22,9 @@ use crate::common::text::reindent;
 use lines::{headed, is_braced};
 pub(super) use reduction::declared_operation;
 
+/// Where all threads of a block wait for each other.
+pub(super) const BLOCK_BARRIER: &str = "__syncthreads();";
+
 /// Names of the locks that critical sections of a plan need.
 pub(super) fn locks_of(plan: &Plan, names: &mut BTreeSet<SmolStr>) {
     plan.visit(&mut |piece| {
@@ -134,7 +137,7 @@ impl<'p> BodyPrinter<'p> {
     pub(super) fn plan(&self, plan: &Plan, indent: &str) -> Vec<String> {
         match plan {
             Plan::Nothing => Vec::new(),
-            Plan::Text(text) => self.statement(text, indent),
+            Plan::Text(text) | Plan::Replicated(text) => self.statement(text, indent),
             Plan::Sequence(plans) => {
                 let inner = format!("{indent}{STEP}");
                 let mut lines = vec!["{".to_string()];
@@ -148,18 +151,15 @@ impl<'p> BodyPrinter<'p> {
                 lines.push("}".to_string());
                 lines
             }
-            Plan::Declare(prologue) => prologue
-                .iter()
-                .flat_map(|line| self.prologue(line))
-                .collect(),
+            Plan::Declare(prologue) => self.prologue(prologue),
             Plan::Loop(plan) => self.shared_loop(plan, indent),
             Plan::Scan(plan) => self.scan(plan, indent),
             Plan::Parallel(plan) => self.parallel(plan, indent),
             Plan::Serialized(body) => self.serialized(body, indent),
             Plan::Reduce { reductions, body } => self.reduce(reductions, body, indent),
-            Plan::Leader(body) => {
+            Plan::Leader { body, waits } => {
                 let mut lines = self.braced("if (threadIdx.x == 0)", body, indent);
-                lines.push("__syncthreads();".to_string());
+                lines.extend(waits.then(|| BLOCK_BARRIER.to_string()));
                 lines
             }
             Plan::UniformIf {
@@ -176,7 +176,7 @@ impl<'p> BodyPrinter<'p> {
                 otherwise,
             } => {
                 let head = format!(
-                    "if (rex_broadcast(threadIdx.x == 0 && ({})))",
+                    "if (__syncthreads_or(threadIdx.x == 0 && ({})))",
                     self.text(condition, indent)
                 );
                 self.conditional(&head, then, otherwise.as_deref(), indent)
@@ -216,7 +216,14 @@ impl<'p> BodyPrinter<'p> {
                 name,
                 ty,
                 initializer,
-            } => self.shared(name, *ty, initializer.as_ref(), indent),
+                waits,
+            } => {
+                let mut lines = self.shared(name, *ty, initializer.as_ref(), indent);
+                if !*waits && lines.last().is_some_and(|line| line == BLOCK_BARRIER) {
+                    lines.pop();
+                }
+                lines
+            }
             Plan::Reference {
                 name,
                 ty,

@@ -5,16 +5,64 @@ use rex_ir::ty::{TypeId, TypeKind};
 use rex_syntax::TextRange;
 use rex_syntax::source::Language;
 
-use super::{BodyPrinter, STEP};
+use super::lines::{block, headed};
+use super::{BLOCK_BARRIER, BodyPrinter, STEP};
 use crate::common::expr;
 use crate::common::text::reindent;
 use crate::device::kernel::declare_pointer;
 
+/// What becomes of an entry of a prologue.
+#[derive(Default)]
+struct Entry {
+    /// What all threads do.
+    lines: Vec<String>,
+    /// What the leader does, in the end, for the others to see.
+    leader: Option<String>,
+}
+
+impl From<Vec<String>> for Entry {
+    fn from(lines: Vec<String>) -> Entry {
+        Entry {
+            lines,
+            leader: None,
+        }
+    }
+}
+
 impl BodyPrinter<'_> {
-    /// Lines of a prologue entry.
-    pub(in crate::device) fn prologue(&self, line: &Prologue) -> Vec<String> {
-        let types = &self.program.types;
+    /// Lines of a prologue. What the leader does for several objects stands together, with one barrier behind.
+    pub(in crate::device) fn prologue(&self, prologue: &[Prologue]) -> Vec<String> {
+        let mut lines = Vec::new();
+        let mut leader = Vec::new();
+        for line in prologue {
+            if self.computes_extents(line) {
+                lines.extend(leader_block(&mut leader));
+            }
+            let entry = self.entry(line);
+            lines.extend(entry.lines);
+            leader.extend(entry.leader);
+        }
+        lines.extend(leader_block(&mut leader));
+        lines
+    }
+
+    /// Whether an entry computes with the values of variables.
+    fn computes_extents(&self, line: &Prologue) -> bool {
+        let is_sized = |ty: &TypeId| self.program.types.is_variably_modified(*ty);
         match line {
+            Prologue::View { .. } | Prologue::SizedArray { .. } => true,
+            Prologue::Aligned { line, .. } => self.computes_extents(line),
+            Prologue::Private { ty, .. }
+            | Prologue::SharedPrivate { ty, .. }
+            | Prologue::CopyOfOuter { ty, .. }
+            | Prologue::SharedCopyOfOuter { ty, .. } => is_sized(ty),
+            _ => false,
+        }
+    }
+
+    fn entry(&self, line: &Prologue) -> Entry {
+        let types = &self.program.types;
+        let lines = match line {
             Prologue::Declaration(range) => {
                 let text = self.program.text(*range).replace("\r\n", "\n");
                 let text = text.trim_end();
@@ -27,7 +75,7 @@ impl BodyPrinter<'_> {
             Prologue::Untagged(record) => {
                 let record = &types.records[*record];
                 let Some(body) = record.body else {
-                    return Vec::new();
+                    return Entry::default();
                 };
                 let before = &self.program.source()[..usize::from(body.start())];
                 let keyword = match before.trim_end().ends_with("union") {
@@ -79,11 +127,10 @@ impl BodyPrinter<'_> {
                 parameter,
             } => {
                 let value = self.value_type(*ty);
-                vec![
-                    format!("__shared__ {};", self.declare_mutable(*ty, name)),
-                    format!("if (threadIdx.x == 0) {name} = rex_literal<{value}>({parameter});"),
-                    "__syncthreads();".to_string(),
-                ]
+                return Entry {
+                    lines: vec![format!("__shared__ {};", self.declare_mutable(*ty, name))],
+                    leader: Some(format!("{name} = rex_literal<{value}>({parameter});")),
+                };
             }
             Prologue::Reference {
                 name,
@@ -132,13 +179,13 @@ impl BodyPrinter<'_> {
                 )]
             }
             Prologue::Aligned { value, line } => {
-                let mut lines = self.prologue(line);
+                let mut entry = self.entry(line);
                 let declares = |text: &String| !text.contains('&') || text.contains("__shared__");
-                if let Some(first) = lines.iter_mut().find(|text| declares(text)) {
+                if let Some(first) = entry.lines.iter_mut().find(|text| declares(text)) {
                     let value = self.program.text(*value).trim();
                     *first = format!("alignas({value}) {first}");
                 }
-                lines
+                return entry;
             }
             Prologue::Private { name, ty } if types.is_variably_modified(*ty) => {
                 self.sized_private(*ty, name, &ArrayOwner::Thread)
@@ -163,28 +210,30 @@ impl BodyPrinter<'_> {
                 vec![self.sized_array(name, *element, extents, owner).join(" ")]
             }
             Prologue::SharedPrivate { name, ty } => {
-                let mut lines = self.shared_object(*ty, name);
-                if self.has_constructor(*ty) {
-                    lines.push(format!("if (threadIdx.x == 0) rex_construct({name});"));
-                    lines.push("__syncthreads();".to_string());
-                }
-                lines
+                let constructs = self.has_constructor(*ty);
+                return Entry {
+                    lines: self.shared_object(*ty, name),
+                    leader: constructs.then(|| format!("rex_construct({name});")),
+                };
             }
             Prologue::SharedCopy {
                 name,
                 ty,
                 parameter,
             } => {
-                let mut lines = self.shared_object(*ty, name);
-                lines.extend(self.shared_copy(*ty, name, &format!("*{parameter}"), parameter));
-                lines
+                return Entry {
+                    lines: self.shared_object(*ty, name),
+                    leader: Some(self.shared_copy(*ty, name, &format!("*{parameter}"), parameter)),
+                };
             }
             Prologue::SharedCopyOfOuter { name, ty } => {
                 let outer = format!("{name}__outer");
                 let mut lines = vec![format!("{} = {name};", self.declare_reference(*ty, &outer))];
                 lines.extend(self.shared_object(*ty, name));
-                lines.extend(self.shared_copy(*ty, name, &outer, &outer));
-                lines
+                return Entry {
+                    lines,
+                    leader: Some(self.shared_copy(*ty, name, &outer, &outer)),
+                };
             }
             Prologue::CopyOfOuter { name, ty } => {
                 let array = matches!(types.get(types.desugar(*ty)).kind, TypeKind::Array { .. });
@@ -225,7 +274,8 @@ impl BodyPrinter<'_> {
                     )]
                 }
             }
-        }
+        };
+        lines.into()
     }
 
     /// The declaration of an object in shared memory; one with a constructor is not constructed yet.
@@ -295,27 +345,17 @@ impl BodyPrinter<'_> {
                     .any(|field| types.record(types.innermost_element(field.ty)).is_some()))
     }
 
-    /// The leader fills the team's copy in shared memory.
-    pub(super) fn shared_copy(
-        &self,
-        ty: TypeId,
-        name: &str,
-        value: &str,
-        address: &str,
-    ) -> Vec<String> {
+    /// How the leader fills the team's copy in shared memory.
+    pub(super) fn shared_copy(&self, ty: TypeId, name: &str, value: &str, address: &str) -> String {
         let types = &self.program.types;
-        let copy = match types.get(types.desugar(ty)).kind {
-            TypeKind::Array { .. } => format!("memcpy({name}, {address}, sizeof({name}))"),
+        match types.get(types.desugar(ty)).kind {
+            TypeKind::Array { .. } => format!("memcpy({name}, {address}, sizeof({name}));"),
             _ if self.has_constructor(ty) => format!(
-                "new (rex_place{{&{name}}}) {}({value})",
+                "new (rex_place{{&{name}}}) {}({value});",
                 self.value_type(ty)
             ),
-            _ => format!("{name} = {value}"),
-        };
-        vec![
-            format!("if (threadIdx.x == 0) {copy};"),
-            "__syncthreads();".to_string(),
-        ]
+            _ => format!("{name} = {value};"),
+        }
     }
 
     pub(super) fn declare_reference(&self, ty: TypeId, name: &str) -> String {
@@ -335,4 +375,16 @@ impl BodyPrinter<'_> {
     pub(super) fn value_type(&self, ty: TypeId) -> String {
         self.program.types.declare_mutable(ty, "")
     }
+}
+
+/// What the leader does, and a barrier.
+pub(super) fn leader_block(statements: &mut Vec<String>) -> Vec<String> {
+    let statements = std::mem::take(statements);
+    let mut lines = match statements.as_slice() {
+        [] => return Vec::new(),
+        [only] => vec![format!("if (threadIdx.x == 0) {only}")],
+        _ => headed("if (threadIdx.x == 0)", block(statements)),
+    };
+    lines.push(BLOCK_BARRIER.to_string());
+    lines
 }

@@ -6,25 +6,37 @@ use rex_ir::region::ReductionOperation;
 use rex_ir::ty::{TypeId, TypeKind};
 
 use super::BodyPrinter;
+use super::prologue::leader_block;
 use crate::common::expr;
 
 impl BodyPrinter<'_> {
     /// Declarations of accumulators, at their identities; they hide the variables around them.
     pub(super) fn accumulators(&self, reductions: &[ReductionPlan]) -> Vec<String> {
-        reductions
-            .iter()
-            .flat_map(|reduction| match &reduction.extent {
-                ReductionExtent::Whole => self.whole_accumulator(reduction),
+        let mut lines = Vec::new();
+        let mut leader = Vec::new();
+        for reduction in reductions {
+            match &reduction.extent {
+                ReductionExtent::Whole => {
+                    lines.extend(self.whole_accumulator(reduction));
+                    leader.extend(shared_start(reduction));
+                }
                 ReductionExtent::Elements {
                     element,
                     offset,
                     count,
                     view,
                 } => {
-                    self.element_accumulator(reduction, *element, [offset, count], view.as_deref())
+                    lines.extend(self.element_accumulator(
+                        reduction,
+                        *element,
+                        [offset, count],
+                        view.as_deref(),
+                    ));
                 }
-            })
-            .collect()
+            }
+        }
+        lines.extend(leader_block(&mut leader));
+        lines
     }
 
     fn whole_accumulator(&self, reduction: &ReductionPlan) -> Vec<String> {
@@ -33,11 +45,7 @@ impl BodyPrinter<'_> {
         let operation = operation(&reduction.operation);
         let declared = self.declare_mutable(reduction.ty, name);
         if let ReductionTarget::Team(_) = reduction.target {
-            return vec![
-                format!("__shared__ {declared};"),
-                format!("if (threadIdx.x == 0) rex_fill<{operation}>({name});"),
-                "__syncthreads();".to_string(),
-            ];
+            return vec![format!("__shared__ {declared};")];
         }
         let mut lines = Vec::new();
         if let ReductionTarget::Crew(_) = reduction.target {
@@ -113,6 +121,15 @@ impl BodyPrinter<'_> {
     pub(super) fn combine(&self, reductions: &[ReductionPlan]) -> Vec<String> {
         reductions.iter().map(combination).collect()
     }
+}
+
+/// How the leader gives an accumulator of the team its first value.
+fn shared_start(reduction: &ReductionPlan) -> Option<String> {
+    let ReductionTarget::Team(_) = reduction.target else {
+        return None;
+    };
+    let operation = operation(&reduction.operation);
+    Some(format!("rex_fill<{operation}>({});", reduction.name))
 }
 
 fn combination(reduction: &ReductionPlan) -> String {

@@ -17,9 +17,7 @@ impl BodyPrinter<'_> {
         let loops = &self.program.nests[plan.nest].loops[..plan.depth];
         let (start, stride) = share(IterationSpace::Crew(plan.crew));
         let mut lines = Vec::new();
-        for line in &plan.privates {
-            lines.extend(self.prologue(line));
-        }
+        lines.extend(self.prologue(&plan.privates));
         for reduction in &plan.reductions {
             let name = &reduction.name;
             let outer = self.declare_reference(reduction.ty, &format!("{name}__outer"));

@@ -11,7 +11,8 @@ use rex_syntax::TextRange;
 
 use super::lines::{block, headed, step_in, unbraced};
 use super::loops::{first_before_last, lastprivate_target, share};
-use super::{BodyPrinter, STEP};
+use super::prologue::leader_block;
+use super::{BLOCK_BARRIER, BodyPrinter, STEP};
 use crate::common::expr;
 use smol_str::SmolStr;
 
@@ -19,9 +20,7 @@ impl BodyPrinter<'_> {
     pub(super) fn parallel(&self, plan: &ParallelPlan, indent: &str) -> Vec<String> {
         let inner = format!("{indent}{STEP}");
         let mut lines = self.accumulators(&plan.reductions);
-        for line in &plan.privates {
-            lines.extend(self.prologue(line));
-        }
+        lines.extend(self.prologue(&plan.privates));
         let declares = !lines.is_empty();
         lines.extend(self.plan(&plan.body, &inner));
         lines.extend(self.combine(&plan.reductions));
@@ -43,7 +42,7 @@ impl BodyPrinter<'_> {
         }
         lines.push(match tracks {
             true => "rex_join();".to_string(),
-            false => "__syncthreads();".to_string(),
+            false => BLOCK_BARRIER.to_string(),
         });
         lines
     }
@@ -126,9 +125,7 @@ impl BodyPrinter<'_> {
         let inner = format!("{indent}{STEP}{STEP}{STEP}");
         let space = IterationSpace::Crew(plan.crew);
         let mut lines = self.accumulators(&plan.reductions);
-        for line in &plan.privates {
-            lines.extend(self.prologue(line));
-        }
+        lines.extend(self.prologue(&plan.privates));
         for lastprivate in &plan.lastprivates {
             lines.extend(self.lastprivate_copy(lastprivate, space));
         }
@@ -213,7 +210,7 @@ impl BodyPrinter<'_> {
         }
         let test = condition.map(|condition| {
             format!(
-                "rex_broadcast(threadIdx.x == 0 && ({}))",
+                "__syncthreads_or(threadIdx.x == 0 && ({}))",
                 self.text(condition, indent)
             )
         });
@@ -251,11 +248,12 @@ impl BodyPrinter<'_> {
             }
             RangeElement::Copy(declaration) => vec![
                 format!("{} = *rex_item;", self.words_of(*declaration)),
-                "__syncthreads();".to_string(),
+                BLOCK_BARRIER.to_string(),
             ],
             RangeElement::Shared { name, ty } => {
                 let mut lines = self.shared_object(*ty, name);
-                lines.extend(self.shared_copy(*ty, name, "*rex_item", "*rex_item"));
+                let copy = self.shared_copy(*ty, name, "*rex_item", "*rex_item");
+                lines.extend(leader_block(&mut vec![copy]));
                 lines
             }
         };
@@ -270,10 +268,7 @@ impl BodyPrinter<'_> {
                 "for ({iterator}, {end}; rex_item != rex_end; ++rex_item)"
             ));
         }
-        let mut lines = vec![
-            format!("{iterator}, {end};"),
-            "__syncthreads();".to_string(),
-        ];
+        let mut lines = vec![format!("{iterator}, {end};"), BLOCK_BARRIER.to_string()];
         lines.extend(turn("for (; rex_item != rex_end; ++rex_item)"));
         block(lines)
     }
@@ -291,7 +286,7 @@ impl BodyPrinter<'_> {
         let Some(initializer) = initializer else {
             if has_constructor {
                 lines.push(format!("if (threadIdx.x == 0) rex_construct({name});"));
-                lines.push("__syncthreads();".to_string());
+                lines.push(BLOCK_BARRIER.to_string());
             }
             return lines;
         };
@@ -327,7 +322,7 @@ impl BodyPrinter<'_> {
             format!("{name} = {value};")
         };
         lines.push(format!("if (threadIdx.x == 0) {{ {store} }}"));
-        lines.push("__syncthreads();".to_string());
+        lines.push(BLOCK_BARRIER.to_string());
         lines
     }
 }
@@ -335,7 +330,7 @@ impl BodyPrinter<'_> {
 /// The barrier of the threads that execute a parallel region.
 pub(super) fn barrier(crew: Crew) -> Option<String> {
     match crew {
-        Crew::Block => Some("__syncthreads();".to_string()),
+        Crew::Block => Some(BLOCK_BARRIER.to_string()),
         Crew::Part => Some("rex_barrier(rex_threads);".to_string()),
         Crew::Caller => Some("rex_team_barrier();".to_string()),
         Crew::One => None,

@@ -86,7 +86,7 @@ impl<'p> Team<'_, 'p> {
             return self.call_by_all(node.range(), call, Plan::Text);
         }
         let (text, mut before) = self.with_results(node.range());
-        before.push(Plan::Leader(Box::new(Plan::Text(text))));
+        before.push(Plan::leader(Plan::Text(text)));
         together(before)
     }
 

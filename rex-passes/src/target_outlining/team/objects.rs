@@ -56,7 +56,7 @@ impl<'p> Team<'_, 'p> {
                 let semicolon = SmolStr::new_static(";");
                 text.replacements.push((end, Plan::Words(semicolon)));
             }
-            plans.push(Plan::Text(text));
+            plans.push(Plan::Replicated(text));
             return;
         }
         let lambdas = node
@@ -99,12 +99,14 @@ impl<'p> Team<'_, 'p> {
                         name,
                         ty: to,
                         initializer,
+                        waits: true,
                     },
                 },
                 _ => Plan::Shared {
                     name,
                     ty: found.ty,
                     initializer,
+                    waits: true,
                 },
             };
             if matches!(plan, Plan::Shared { .. }) {

@@ -46,6 +46,8 @@ pub enum Home {
     Kernel,
     /// In a member function of the region's class, which the kernel calls: every name of the class keeps its meaning there.
     Member,
+    /// In a function object that the kernel calls: classes whose friend the region's function is make that one a friend, too.
+    Friend,
 }
 
 /// The names that tie a kernel, its host key, its entry and its launch together.
@@ -57,7 +59,7 @@ pub struct KernelNames {
     pub key: SmolStr,
     /// The entry variable.
     pub entry: SmolStr,
-    /// The device function that has the body, when the kernel only calls it.
+    /// The device function or function object that has the body, when the kernel only calls it.
     pub body: SmolStr,
 }
 

@@ -18,7 +18,7 @@ use crate::lifecycle::Lifecycle;
 use crate::map::{MapArrays, Mapper};
 use crate::region::{Construct, ConstructId, DataConstruct, LoopNest, Region};
 use crate::symbol::{ScopeTree, Symbol, SymbolId, SymbolKind};
-use crate::ty::{TypeId, TypeTable};
+use crate::ty::{Record, TypeId, TypeTable};
 
 /// A translation unit in the compiler.
 ///
@@ -260,6 +260,14 @@ impl Program {
             return None;
         }
         self.mapper(None, self.types.innermost_element(ty), at)
+    }
+
+    /// The classes of the unit that make a function their friend.
+    pub fn befriending<'p>(&'p self, function: &'p Function) -> impl Iterator<Item = &'p Record> {
+        self.types
+            .records
+            .values()
+            .filter(|record| record.body.is_some() && record.friend(&function.name).is_some())
     }
 
     /// The function whose text contains a range.

@@ -117,6 +117,8 @@ pub struct Record {
     pub bases: Vec<SmolStr>,
     /// Member functions.
     pub methods: Vec<Method>,
+    /// Functions that may use its private members.
+    pub friends: Vec<Friend>,
     /// The class body in the unit's file, braces included.
     pub body: Option<TextRange>,
 }
@@ -126,6 +128,22 @@ impl Record {
     pub fn method(&self, name: &str) -> Option<&Method> {
         self.methods.iter().find(|method| method.name == name)
     }
+
+    /// The declaration that makes functions of this name friends.
+    pub fn friend(&self, function: &str) -> Option<&Friend> {
+        self.friends
+            .iter()
+            .find(|friend| friend.function == function)
+    }
+}
+
+/// A function that a class makes its friend.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Friend {
+    /// Its plain name.
+    pub function: SmolStr,
+    /// What stands before the name: the class or the namespace it is of.
+    pub qualifier: Option<SmolStr>,
 }
 
 /// A member function.

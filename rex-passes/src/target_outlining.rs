@@ -258,11 +258,11 @@ fn kernel_template(function: &Function, home: Home, deduced: &[SmolStr]) -> Opti
             parameters: format_smolstr!("typename {}", namer::CLASS_PARAMETER),
             arguments: class,
         }),
-        Home::Kernel => None,
+        Home::Kernel | Home::Friend => None,
     };
     let class_heads = match home {
         Home::Member => &[],
-        Home::Kernel => function.class_heads.as_slice(),
+        Home::Kernel | Home::Friend => function.class_heads.as_slice(),
     };
     let heads: Vec<TemplateHead> = class
         .into_iter()
@@ -283,7 +283,7 @@ fn kernel_template(function: &Function, home: Home, deduced: &[SmolStr]) -> Opti
     })
 }
 
-/// A region of a member function needs the scope of its class.
+/// A region of a member function needs the scope of its class, one of a friend the rights of that.
 fn home(program: &Program, function: &Function) -> Home {
     let body = function
         .membership
@@ -291,7 +291,9 @@ fn home(program: &Program, function: &Function) -> Home {
         .and_then(|membership| program.types.records[membership.record?].body);
     match body {
         Some(body) if program.function_at(body).is_none() => Home::Member,
-        _ => Home::Kernel,
+        Some(_) => Home::Kernel,
+        None if program.befriending(function).next().is_some() => Home::Friend,
+        None => Home::Kernel,
     }
 }
 

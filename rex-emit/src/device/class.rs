@@ -165,10 +165,27 @@ fn lacks_something(program: &Program, id: FunctionId) -> bool {
     lacks_function || lacks_variable
 }
 
-/// Declarations of the member functions that have the bodies of kernels, by class body.
+/// What kernels need in class bodies: the member functions that have their bodies, and the rights of friends.
 fn members(program: &Program, range: TextRange) -> Vec<(TextRange, Vec<String>)> {
     let mut members: Vec<(TextRange, Vec<String>)> = Vec::new();
+    let mut add = |body: TextRange, declaration: String| match members
+        .iter_mut()
+        .find(|(known, _)| *known == body)
+    {
+        Some((_, declarations)) => declarations.push(declaration),
+        None => members.push((body, vec![declaration])),
+    };
+    let records = program.types.records.values();
+    let befriending: Vec<TextRange> = records
+        .filter(|record| !record.friends.is_empty())
+        .filter_map(|record| record.body.filter(|body| range.contains_range(*body)))
+        .collect();
     for (_, kernel) in program.kernels.iter() {
+        for body in &befriending {
+            if let Some(declaration) = kernel::friend_declaration(program, kernel, *body) {
+                add(*body, declaration);
+            }
+        }
         let Some(body) = kernel::class_body(program, kernel) else {
             continue;
         };
@@ -179,10 +196,7 @@ fn members(program: &Program, range: TextRange) -> Vec<(TextRange, Vec<String>)>
             true => kernel::member_definition(program, kernel),
             false => kernel::member_declaration(program, kernel),
         };
-        match members.iter_mut().find(|(known, _)| *known == body) {
-            Some((_, declarations)) => declarations.push(declaration),
-            None => members.push((body, vec![declaration])),
-        }
+        add(body, declaration);
     }
     members
 }

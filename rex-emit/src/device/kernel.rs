@@ -64,12 +64,15 @@ pub(super) fn template_definition(
         lines.extend(member_function(program, kernel, At::Outside));
     } else if kernel.home == Home::Kernel {
         lines.extend(directives(program, kernel));
+    } else if kernel.home == Home::Friend {
+        lines.extend(directives(program, kernel));
+        lines.extend(function_object(program, kernel));
     }
     lines.push(format!("template <{}>", template.parameters));
     lines.push(signature(program, kernel));
     match kernel.home {
         Home::Kernel => lines.extend(body(program, kernel)),
-        Home::Member => lines.push(format!("{STEP}{}", call(program, kernel))),
+        Home::Member | Home::Friend => lines.push(format!("{STEP}{}", call(program, kernel))),
     }
     lines.push("}".to_string());
     lines.push(format!(
@@ -86,7 +89,7 @@ pub(super) fn template_definition(
 /// The arguments of a kernel template inside itself.
 fn own_arguments(program: &Program, kernel: &Kernel) -> String {
     let class: Vec<SmolStr> = match kernel.home {
-        Home::Kernel => {
+        Home::Kernel | Home::Friend => {
             let heads = function(program, kernel).class_heads.iter();
             heads.map(|head| head.arguments.clone()).collect()
         }
@@ -141,6 +144,11 @@ pub(super) fn print(program: &Program, kernel: &Kernel) -> String {
             lines.push(signature(program, kernel));
             lines.push(format!("{STEP}{}", call(program, kernel)));
         }
+        Home::Friend => {
+            lines.extend(function_object(program, kernel));
+            lines.push(signature(program, kernel));
+            lines.push(format!("{STEP}{}", call(program, kernel)));
+        }
     }
     lines.push("}".to_string());
     lines.push(format!(
@@ -189,6 +197,72 @@ fn member_function(program: &Program, kernel: &Kernel, at: At) -> Vec<String> {
     lines.extend(body(program, kernel));
     lines.push("}".to_string());
     lines
+}
+
+/// The function object that has the body of a kernel, for classes to make it their friend.
+fn function_object(program: &Program, kernel: &Kernel) -> Vec<String> {
+    let heads: String = own_heads(program, kernel)
+        .iter()
+        .map(|head| format!("template <{}> ", head.parameters))
+        .collect();
+    let parameters: Vec<String> = own_parameters(kernel)
+        .map(|parameter| declare(program, parameter))
+        .collect();
+    let mut lines = vec![
+        format!("struct {} {{", kernel.names.body),
+        format!(
+            "{STEP}{heads}__device__ void operator()({}) const {{",
+            parameters.join(", ")
+        ),
+    ];
+    let body = body(program, kernel);
+    let body = body.iter().flat_map(|line| line.split('\n'));
+    lines.extend(body.map(|line| indented(line, STEP)));
+    lines.push(format!("{STEP}}}"));
+    lines.push("};".to_string());
+    lines
+}
+
+/// Declares the function object of a kernel, for classes of all namespaces to name it.
+pub(super) fn object_declaration(program: &Program, kernel: &Kernel) -> Option<String> {
+    let namespaces = &function(program, kernel).namespaces;
+    (kernel.home == Home::Friend).then(|| {
+        let open: String = namespaces
+            .iter()
+            .map(|name| format!("namespace {name} {{ "))
+            .collect();
+        let close = " }".repeat(namespaces.len());
+        format!("{open}struct {};{close}", kernel.names.body)
+    })
+}
+
+/// What a class says whose friend the function of a kernel is, so that the kernel's body is one, too.
+pub(super) fn friend_declaration(
+    program: &Program,
+    kernel: &Kernel,
+    class_body: TextRange,
+) -> Option<String> {
+    let function = function(program, kernel);
+    let record = program
+        .befriending(function)
+        .find(|record| record.body == Some(class_body))?;
+    let friend = record.friend(&function.name)?;
+    match kernel.home {
+        Home::Kernel => None,
+        Home::Member => {
+            let class = friend.qualifier.as_ref()?;
+            Some(format!("{STEP}friend class {class};"))
+        }
+        Home::Friend => {
+            let path: Vec<&str> = function
+                .namespaces
+                .iter()
+                .map(SmolStr::as_str)
+                .chain([kernel.names.body.as_str()])
+                .collect();
+            Some(format!("{STEP}friend struct ::{};", path.join("::")))
+        }
+    }
 }
 
 fn function<'p>(program: &'p Program, kernel: &Kernel) -> &'p Function {
@@ -309,6 +383,19 @@ fn call(program: &Program, kernel: &Kernel) -> String {
     let arguments: Vec<&str> = own_parameters(kernel)
         .map(|parameter| parameter.name.as_str())
         .collect();
+    let heads = own_heads(program, kernel);
+    let own: Vec<&str> = heads.iter().map(|head| head.arguments.as_str()).collect();
+    if kernel.home == Home::Friend {
+        let operator = match own.is_empty() {
+            true => String::new(),
+            false => format!(".template operator()<{}>", own.join(", ")),
+        };
+        return format!(
+            "{}(){operator}({});",
+            kernel.names.body,
+            arguments.join(", ")
+        );
+    }
     let object = match (has_object(kernel), kernel.template.is_some()) {
         (true, false) => format!("{}->", namer::SELF_NAME),
         (false, false) => format!("{class}::"),
@@ -319,8 +406,6 @@ fn call(program: &Program, kernel: &Kernel) -> String {
         ),
         (false, true) => format!("{}::", namer::CLASS_PARAMETER),
     };
-    let heads = own_heads(program, kernel);
-    let own: Vec<&str> = heads.iter().map(|head| head.arguments.as_str()).collect();
     let name = match own.is_empty() {
         true => kernel.names.body.to_string(),
         false => format!("template {}<{}>", kernel.names.body, own.join(", ")),

@@ -170,6 +170,11 @@ impl<'p> Device<'p> {
             }
             self.keywords();
             self.locks();
+            let program = self.program;
+            let kernels = program.kernels.values();
+            for line in kernels.filter_map(|it| kernel::object_declaration(program, it)) {
+                self.line(&line);
+            }
         }
     }
 

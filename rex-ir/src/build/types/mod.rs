@@ -82,20 +82,13 @@ impl Builder<'_> {
                     .field(Field::Name)
                     .map_or("", |name| name.text())
                     .to_string();
-                let meaning = if self.depends_on_template(node, at) {
-                    Meaning::Dependent
-                } else {
-                    match self
-                        .scopes
-                        .resolve(&self.symbols, &name, at)
-                        .map(|id| self.symbols[id].ty)
-                    {
-                        Some(ty) => match self.types.record(ty) {
-                            Some(record) => Meaning::Record(Some(record)),
-                            None => Meaning::Record(None),
-                        },
-                        None => Meaning::Record(None),
-                    }
+                let class = self
+                    .scopes
+                    .resolve(&self.symbols, &name, at)
+                    .and_then(|id| self.types.record(self.symbols[id].ty));
+                let meaning = match class {
+                    None if self.depends_on_template(node, at) => Meaning::Dependent,
+                    class => Meaning::Record(class),
                 };
                 self.types.named(text, meaning)
             }

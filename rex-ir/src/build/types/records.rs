@@ -7,7 +7,7 @@ use smol_str::SmolStr;
 
 use super::declarators::{declared_name, function_declarator, has_storage};
 use crate::build::Builder;
-use crate::build::names::squeeze;
+use crate::build::names::{function_name, squeeze};
 use crate::namer;
 use crate::ty;
 use crate::ty::{Meaning, Record, TypeId, TypeKind};
@@ -81,6 +81,7 @@ impl Builder<'_> {
             fields: Vec::new(),
             bases: Vec::new(),
             methods: Vec::new(),
+            friends: Vec::new(),
             body: (self.fragment_depth == 0).then(|| body.range()),
             is_untagged: false,
         });
@@ -113,6 +114,7 @@ impl Builder<'_> {
         self.open_records.push((name.into(), id));
         let mut fields = Vec::new();
         let mut methods = Vec::new();
+        let friends = body.children().filter_map(befriended).collect();
         for member in body.children() {
             match member.kind() {
                 Kind::FieldDeclaration => self.read_field(member, at, &mut fields, &mut methods),
@@ -133,6 +135,7 @@ impl Builder<'_> {
         let record = &mut self.types.records[id];
         record.fields = fields;
         record.methods = methods;
+        record.friends = friends;
         record.bases = bases;
         id
     }
@@ -219,4 +222,24 @@ pub(in crate::build) fn is_marked_virtual(member: Node<'_>) -> bool {
             .into_iter()
             .flat_map(|declarator| declarator.children())
             .any(|child| child.kind() == Kind::VirtualSpecifier)
+}
+
+/// The function that a member of a class body makes a friend.
+fn befriended(member: Node<'_>) -> Option<ty::Friend> {
+    let friend = match member.kind() {
+        Kind::TemplateDeclaration => member.children().last()?,
+        _ => member,
+    };
+    let declaration =
+        (friend.kind() == Kind::FriendDeclaration).then(|| friend.children().last())??;
+    let name = declared_name(declaration.field(Field::Declarator)?)?;
+    let name = squeeze(name.text());
+    let function = function_name(&name);
+    let qualifier = name.strip_suffix(function.as_str());
+    Some(ty::Friend {
+        qualifier: qualifier
+            .and_then(|qualifier| qualifier.trim_end().strip_suffix("::"))
+            .map(SmolStr::from),
+        function,
+    })
 }

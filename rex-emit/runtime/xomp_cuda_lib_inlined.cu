@@ -481,19 +481,60 @@ private:
   Value *name = name##_storage.rex_object()
 
 /// Where the threads of a parallel region that does not have all threads of the block wait for each other.
+#if !defined REX_DEVICE_HOST && __CUDA_ARCH__ >= 800
+#define REX_HAS_MBARRIER
+typedef uint64_t rex_meeting; // an mbarrier object of PTX
+#else
 struct rex_meeting {
-  unsigned arrived, generation;
+  unsigned threads, arrived, generation;
 };
+#endif
 REX_DEVICE rex_meeting *rex_block_meeting() {
   REX_SHARED_ROOM(rex_meeting, 1, meeting);
   return meeting;
 }
+REX_DEVICE void rex_open(rex_meeting *meeting, unsigned threads) {
+#ifdef REX_HAS_MBARRIER
+  asm volatile("mbarrier.init.b64 [%0], %1;" : : "l"(meeting), "r"(threads) : "memory");
+#else
+  *meeting = {threads, 0, 0};
+#endif
+}
+REX_DEVICE void rex_meet(rex_meeting *meeting) {
+#ifdef REX_HAS_MBARRIER
+  uint64_t phase;
+  asm volatile("mbarrier.arrive.b64 %0, [%1];" : "=l"(phase) : "l"(meeting) : "memory");
+  unsigned is_over = 0;
+  while (!is_over) {
+    asm volatile("{ .reg .pred over; mbarrier.test_wait.b64 over, [%1], %2; selp.u32 %0, 1, 0, over; }"
+                 : "=r"(is_over)
+                 : "l"(meeting), "l"(phase)
+                 : "memory");
+  }
+#else
+  const unsigned seen = atomicAdd(&meeting->generation, 0u);
+  __threadfence_block();
+  if (atomicAdd(&meeting->arrived, 1u) == meeting->threads - 1) {
+    atomicExch(&meeting->arrived, 0u);
+    __threadfence_block();
+    atomicAdd(&meeting->generation, 1u);
+  } else {
+    while (atomicAdd(&meeting->generation, 0u) == seen) {
+#ifdef REX_DEVICE_HOST
+      rex_host_pause();
+#endif
+    }
+  }
+  __threadfence_block();
+#endif
+}
 
 /// Begins a parallel region of `asked` threads: the first ones of the block. All threads of the block call it.
 REX_DEVICE unsigned rex_crew(long long asked) {
-  if (threadIdx.x == 0) *rex_block_meeting() = {0, 0};
+  const unsigned threads = asked < 1 ? 1 : asked > blockDim.x ? blockDim.x : static_cast<unsigned>(asked);
+  if (threadIdx.x == 0) rex_open(rex_block_meeting(), threads);
   __syncthreads();
-  return asked < 1 ? 1 : asked > blockDim.x ? blockDim.x : static_cast<unsigned>(asked);
+  return threads;
 }
 
 /// Waits for the first `threads` threads of the block.
@@ -508,21 +549,7 @@ REX_DEVICE void rex_barrier(unsigned threads) {
     return;
   }
 #endif
-  rex_meeting *meeting = rex_block_meeting();
-  const unsigned seen = atomicAdd(&meeting->generation, 0u);
-  __threadfence_block();
-  if (atomicAdd(&meeting->arrived, 1u) == threads - 1) {
-    atomicExch(&meeting->arrived, 0u);
-    __threadfence_block();
-    atomicAdd(&meeting->generation, 1u);
-  } else {
-    while (atomicAdd(&meeting->generation, 0u) == seen) {
-#ifdef REX_DEVICE_HOST
-      rex_host_pause();
-#endif
-    }
-  }
-  __threadfence_block();
+  rex_meet(rex_block_meeting());
 }
 
 #ifdef REX_TRACK_THREADS

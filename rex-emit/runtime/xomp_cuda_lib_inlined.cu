@@ -640,6 +640,22 @@ template <typename Object> REX_DEVICE void rex_copyprivate(Object &object, unsig
   rex_barrier(threads); // whoever changes what it refers to does so after all have read
 }
 
+/// The value of the thread with the last assignment, to `target`: `at` is the number, from 1, of what assigned the thread's
+/// `value`, or 0.
+template <typename Value>
+REX_DEVICE void rex_keep_assigned(Value &target, const Value &value, uint64_t at, unsigned threads = blockDim.x) {
+  if (threads > 1) {
+    REX_SHARED_ROOM(unsigned long long, 1, last);
+    rex_barrier(threads); // the readers of the call before have read
+    if (threadIdx.x == 0) *last = 0;
+    rex_barrier(threads);
+    atomicMax(last, static_cast<unsigned long long>(at));
+    rex_barrier(threads);
+    if (*last != at) return;
+  }
+  if (at > 0) target = value;
+}
+
 /// The value that the block's first thread computes, to all its threads.
 template <typename Function> REX_DEVICE auto rex_leader(Function function) -> decltype(function()) {
   typedef decltype(function()) Value;

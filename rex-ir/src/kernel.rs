@@ -396,6 +396,13 @@ pub enum Plan {
         /// Evaluated by all threads.
         value: BodyText,
     },
+    /// A `conditional` lastprivate variable that the iteration (or without a space: the section) assigns.
+    Assigned {
+        /// The variable.
+        name: SmolStr,
+        /// Whose iteration.
+        space: Option<IterationSpace>,
+    },
     /// Words in place of an expression.
     Words(SmolStr),
     /// A value in place of an expression.
@@ -595,6 +602,7 @@ impl Plan {
             | Plan::Declare(_)
             | Plan::Barrier(_)
             | Plan::Fence
+            | Plan::Assigned { .. }
             | Plan::Words(_)
             | Plan::Value(_) => {}
         }
@@ -883,6 +891,17 @@ pub struct LastprivatePlan {
     pub target: LastprivateTarget,
     /// The copies start with the value of the original.
     pub is_firstprivate: bool,
+    /// Which value it is.
+    pub kept: KeptValue,
+}
+
+/// The value that a lastprivate variable keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum KeptValue {
+    /// The one after the last iteration or section.
+    OfLast,
+    /// The one of the last iteration or section that assigns it ([`Plan::Assigned`]), if any does.
+    LastAssigned,
 }
 
 /// Where the value of a lastprivate variable goes.

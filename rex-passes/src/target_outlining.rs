@@ -7,6 +7,7 @@
 
 mod arrays;
 mod atomic;
+mod conditional;
 mod geometry;
 mod lambdas;
 mod loops;
@@ -195,7 +196,7 @@ fn outline(
         CapturedObject::Variable(symbol) => is_shared_by_threads(program, id, symbol),
         CapturedObject::This | CapturedObject::Extent(..) => false,
     };
-    let waits = geometry::has_first_and_last(construct) || region.captures.iter().any(shares);
+    let waits = geometry::keeps_one_value(program, construct) || region.captures.iter().any(shares);
     let threading = if matches!(shape, Shape::Loop | Shape::Serial) && !waits {
         Threading::Independent
     } else {

@@ -192,8 +192,10 @@ impl Builder<'_> {
                     is_distributed && self.text(modifier.word) == "inscan"
                 })
                 .map(|modifier| modifier.range),
-            ClauseName::Lastprivate if !self.constructs[construct].has(Leaf::Teams) => None,
-            ClauseName::Lastprivate => unknown(&[]),
+            // `distribute` has none.
+            ClauseName::Lastprivate if self.constructs[construct].has(Leaf::Distribute) => {
+                unknown(&[])
+            }
             name => known_modifiers(name).and_then(unknown),
         };
         if let Some(range) = found {
@@ -204,7 +206,9 @@ impl Builder<'_> {
                 ClauseName::Reduction => {
                     "reduce without the modifier, or write the scan as two loops"
                 }
-                ClauseName::Lastprivate => "store the value in the last iteration yourself",
+                ClauseName::Lastprivate => {
+                    "`distribute` keeps the value of the last iteration only"
+                }
                 _ => "remove it",
             };
             let text = self.text(range).to_string();

@@ -15,7 +15,7 @@ use rex_syntax::{TextRange, lex};
 
 use smol_str::SmolStr;
 
-use super::{Shape, queries};
+use super::{Shape, conditional, queries};
 
 /// The launch of a region; its kernel is filled in by the caller.
 pub(super) fn launch(program: &Program, region: RegionId, shape: Shape) -> Launch {
@@ -122,7 +122,7 @@ fn is_one(program: &Program, number: Option<&Expr>) -> bool {
 
 /// Whether a copy of a variable begins with the original's value and may also be the one that leaves its own there: no thread may
 /// store before all have read, and only the threads of one team can wait for each other.
-pub(super) fn has_first_and_last(construct: &Construct) -> bool {
+fn has_first_and_last(construct: &Construct) -> bool {
     let symbols = |wanted: SharingAttribute| {
         construct
             .sharing
@@ -132,6 +132,11 @@ pub(super) fn has_first_and_last(construct: &Construct) -> bool {
     };
     symbols(SharingAttribute::Firstprivate)
         .any(|first| symbols(SharingAttribute::Lastprivate).any(|last| first == last))
+}
+
+/// Whether the threads that share the iterations of a region's loops wait for each other at the end, to know whose value is kept.
+pub(super) fn keeps_one_value(program: &Program, construct: &Construct) -> bool {
+    has_first_and_last(construct) || conditional::variables(program, construct).next().is_some()
 }
 
 /// What the runtime shapes the grid by when the program leaves the number of teams open.

@@ -66,8 +66,13 @@ impl Planner<'_> {
         let Some(nest) = construct.nest else {
             return Plan::Nothing;
         };
+        if self.refuse_unnoticed(construct) {
+            return Plan::Nothing;
+        }
         let (depth, iteration) = self.rectangle(construct, nest);
-        let body = self.text(iteration, Context::Thread);
+        let body = self.noting(construct, Some(IterationSpace::Grid), |planner| {
+            planner.text(iteration, Context::Thread)
+        });
         let lastprivates = self.region_lastprivates(construct);
         // A loop variable that the data environment holds gets its value after the loop.
         let captures = self.region().map_or(&[][..], |region| &region.captures);
@@ -207,10 +212,13 @@ impl Planner<'_> {
     pub(super) fn league_loop(&mut self, id: ConstructId) -> Plan {
         let construct = &self.program.constructs[id];
         let (crew, threads) = crew(self.program, self.region, construct);
-        let Plan::Loop(mut body) = self.crew_loop(id, crew) else {
-            return Plan::Nothing;
+        let space = IterationSpace::League(crew);
+        let Plan::Loop(mut body) = self.shared_loop(id, space) else {
+            return self.unsupported(
+                construct,
+                "take `ordered` and `scan` out of loops that teams share",
+            );
         };
-        body.space = IterationSpace::League(crew);
         body.chunk = self.league_chunk(construct);
         Plan::Parallel(Box::new(ParallelPlan {
             crew,
@@ -229,6 +237,15 @@ impl Planner<'_> {
 
     /// A loop whose iterations the threads of a parallel region share.
     pub(super) fn crew_loop(&mut self, id: ConstructId, crew: Crew) -> Plan {
+        self.shared_loop(id, IterationSpace::Crew(crew))
+    }
+
+    /// A loop whose iterations are shared by the threads of a parallel region, or of all teams.
+    fn shared_loop(&mut self, id: ConstructId, space: IterationSpace) -> Plan {
+        let crew = match space {
+            IterationSpace::Crew(crew) | IterationSpace::League(crew) => crew,
+            IterationSpace::Grid | IterationSpace::Teams => Crew::Block,
+        };
         let construct = &self.program.constructs[id];
         let Some(nest) = construct.nest else {
             return Plan::Nothing;
@@ -254,7 +271,9 @@ impl Planner<'_> {
             };
         }
         let (depth, iteration) = self.rectangle(construct, nest);
-        let body = self.text(iteration, Context::Thread);
+        let body = self.noting(construct, Some(space), |planner| {
+            planner.text(iteration, Context::Thread)
+        });
         let asks = construct
             .statement
             .is_some_and(|statement| queries::asks_for_thread(self.program, statement));
@@ -275,7 +294,7 @@ impl Planner<'_> {
             construct: id,
             nest,
             depth,
-            space: IterationSpace::Crew(crew),
+            space,
             privates,
             reductions: self.crew_reductions(construct, crew),
             lastprivates: self.outer_lastprivates(construct),
@@ -365,15 +384,8 @@ impl Planner<'_> {
 
     /// The same, but for a scan.
     pub(super) fn is_ordered_beside_scans(&self, construct: &Construct) -> bool {
-        let keeps_conditionally = || {
-            construct.directives.iter().any(|idx| {
-                self.program.unit.directives[*idx]
-                    .clauses_named(ClauseName::Lastprivate)
-                    .any(|clause| self.is_conditional(clause))
-            })
-        };
         self.has_clause(construct, ClauseName::Ordered)
-            || keeps_conditionally()
+            || self.changes_unnoticed(construct).is_some()
             || (self.has_code_among(construct)
                 && construct.sharing.iter().any(|sharing| {
                     sharing.attribute == SharingAttribute::Lastprivate

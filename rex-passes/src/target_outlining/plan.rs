@@ -16,6 +16,7 @@ use rex_syntax::omp::clause::{Clause, ClauseName};
 use rex_syntax::omp::directive::Leaf;
 use smol_str::{SmolStr, format_smolstr};
 
+use super::conditional::Noted;
 use super::{Shape, atomic, team};
 use crate::analysis::forks::Forks;
 
@@ -52,6 +53,8 @@ pub(super) struct Planner<'p> {
     pub(super) team_objects: BTreeSet<SymbolId>,
     /// How many results of calls have got names.
     pub(super) results: usize,
+    /// Variables whose assignments are noted.
+    pub(super) noted: Noted,
     /// What cannot be lowered; any entry refuses the region.
     pub(super) errors: Vec<Diagnostic>,
 }
@@ -69,6 +72,7 @@ impl<'p> Planner<'p> {
             shared_names: Vec::new(),
             team_objects: BTreeSet::new(),
             results: 0,
+            noted: Noted::default(),
             errors: Vec::new(),
         }
     }
@@ -86,6 +90,7 @@ impl<'p> Planner<'p> {
             shared_names: Vec::new(),
             team_objects: BTreeSet::new(),
             results: 0,
+            noted: Noted::default(),
             errors: Vec::new(),
         }
     }
@@ -166,6 +171,7 @@ impl<'p> Planner<'p> {
             replacements.push((place, self.construct(id, context)));
         }
         self.replace_sized_arrays(range, &mut replacements);
+        self.note_assignments(range, &mut replacements);
         BodyText {
             range,
             replacements,
@@ -391,18 +397,11 @@ impl<'p> Planner<'p> {
 
     /// A clause inside a region that nothing acts on.
     fn refused_clause(&self, construct: &Construct) -> Option<(TextRange, &'static str)> {
-        let in_sections = construct.has(Leaf::Sections);
         construct.directives.iter().find_map(|idx| {
             self.program.unit.directives[*idx]
                 .clauses
                 .iter()
                 .find_map(|clause| match clause.name {
-                    ClauseName::Lastprivate if in_sections && self.is_conditional(clause) => {
-                        Some((
-                            clause.range,
-                            "store the value where it is known to be the last one",
-                        ))
-                    }
                     ClauseName::Copyin => Some((clause.range, "use `firstprivate`")),
                     ClauseName::Detach => Some((clause.range, "use `taskwait`")),
                     ClauseName::Induction => {
@@ -411,14 +410,6 @@ impl<'p> Planner<'p> {
                     _ => None,
                 })
         })
-    }
-
-    /// Whether a `lastprivate` variable gets its value from the last iteration that assigns it.
-    pub(super) fn is_conditional(&self, clause: &Clause) -> bool {
-        clause
-            .modifiers()
-            .iter()
-            .any(|modifier| self.program.text(modifier.word) == "conditional")
     }
 
     /// `linear` over the grid: all teams would have to wait for each other before the last one stores the value.

@@ -17,7 +17,7 @@ use rex_syntax::{TextRange, lex};
 use smol_str::SmolStr;
 
 use super::plan::{Context, Planner};
-use super::{loops, team};
+use super::{conditional, loops, team};
 
 /// The same object, one for the team.
 fn of_team(line: Prologue) -> Prologue {
@@ -167,6 +167,7 @@ impl Planner<'_> {
                     name,
                     ty: self.value_type(sharing.symbol),
                     is_firstprivate: is_copy,
+                    kept: conditional::kept(self.program, construct, sharing),
                 }
             })
             .collect()

@@ -18,11 +18,16 @@ impl Planner<'_> {
         crew: Crew,
         is_region: bool,
     ) -> Plan {
-        let sections = self
-            .section_ranges(construct, statement)
-            .into_iter()
-            .map(|range| self.text(range, Context::Thread))
-            .collect();
+        if self.refuse_unnoticed(construct) {
+            return Plan::Nothing;
+        }
+        let ranges = self.section_ranges(construct, statement);
+        let sections = self.noting(construct, None, |planner| {
+            ranges
+                .into_iter()
+                .map(|range| planner.text(range, Context::Thread))
+                .collect()
+        });
         let waits =
             !construct.has(Leaf::Parallel) && !self.has_clause(construct, ClauseName::Nowait);
         let privates = match is_region {

@@ -1,8 +1,8 @@
 //! Loops whose iterations are shared among threads.
 
 use rex_ir::kernel::{
-    Chunk, Crew, IterationSpace, LastprivatePlan, LastprivateTarget, LinearPlan, LoopPlan, Plan,
-    Prologue,
+    Chunk, Crew, IterationSpace, KeptValue, LastprivatePlan, LastprivateTarget, LinearPlan,
+    LoopPlan, Plan, Prologue,
 };
 use rex_ir::region::{CanonicalLoop, LoopStep, Relation};
 use rex_ir::ty::{Meaning, TypeId, TypeKind};
@@ -18,11 +18,7 @@ impl BodyPrinter<'_> {
     pub(super) fn shared_loop(&self, plan: &LoopPlan, indent: &str) -> Vec<String> {
         let nest = &self.program.nests[plan.nest];
         let loops = &nest.loops[..plan.depth.min(nest.loops.len())];
-        let variable = match plan.space {
-            IterationSpace::Grid => "rex_i",
-            IterationSpace::Teams => "rex_team_i",
-            IterationSpace::Crew(_) | IterationSpace::League(_) => "rex_thread_i",
-        };
+        let variable = iteration_number(plan.space);
         let trips_name = variable.replace("_i", "_trips");
         let mut lines = Vec::new();
         lines.extend(self.accumulators(&plan.reductions));
@@ -31,7 +27,8 @@ impl BodyPrinter<'_> {
             lines.extend(self.lastprivate_copy(lastprivate, plan.space));
         }
         lines.extend(first_before_last(&plan.lastprivates, plan.space));
-        let keeps = !plan.lastprivates.is_empty() || !plan.linears.is_empty();
+        let of_last = |plan: &&LastprivatePlan| plan.kept == KeptValue::OfLast;
+        let keeps = plan.lastprivates.iter().any(|kept| of_last(&kept)) || !plan.linears.is_empty();
         lines.extend(self.linear_starts(plan));
         lines.extend(self.final_references(plan, loops));
         lines.extend(self.trips(loops, &trips_name));
@@ -72,7 +69,7 @@ impl BodyPrinter<'_> {
             lines.extend(body.iter().map(|line| step_in(line)));
         }
         lines.push("}".to_string());
-        for lastprivate in &plan.lastprivates {
+        for lastprivate in plan.lastprivates.iter().filter(of_last) {
             let leads = match plan.space {
                 IterationSpace::Teams => " && threadIdx.x == 0",
                 _ => "",
@@ -84,6 +81,7 @@ impl BodyPrinter<'_> {
             );
             lines.push(format!("if (rex_has_last{leads}) {copy}"));
         }
+        lines.extend(keep_assigned(&plan.lastprivates, plan.space));
         for linear in &plan.linears {
             let name = &linear.name;
             let value = self.linear_at(linear, &trips_name);
@@ -348,6 +346,9 @@ impl BodyPrinter<'_> {
             true => Prologue::SharedPrivate { name, ty },
             false => Prologue::Private { name, ty },
         }]));
+        if plan.kept == KeptValue::LastAssigned {
+            lines.push(format!("uint64_t {}__at = 0;", plan.name));
+        }
         if plan.is_firstprivate {
             let copy = self.copy_of(plan.ty, &plan.name, &lastprivate_target(plan));
             lines.push(match is_team {
@@ -500,6 +501,37 @@ pub(super) fn lastprivate_target(plan: &LastprivatePlan) -> String {
         LastprivateTarget::Parameter(parameter) => format!("*{parameter}"),
         LastprivateTarget::Outer => format!("{}__outer", plan.name),
     }
+}
+
+/// The variable that counts the iterations.
+pub(super) fn iteration_number(space: IterationSpace) -> &'static str {
+    match space {
+        IterationSpace::Grid => "rex_i",
+        IterationSpace::Teams => "rex_team_i",
+        IterationSpace::Crew(_) | IterationSpace::League(_) => "rex_thread_i",
+    }
+}
+
+/// What stores the values that were assigned last.
+pub(super) fn keep_assigned(plans: &[LastprivatePlan], space: IterationSpace) -> Vec<String> {
+    let threads = match space {
+        IterationSpace::Grid | IterationSpace::Teams => "",
+        IterationSpace::Crew(crew) | IterationSpace::League(crew) => match crew {
+            Crew::Block => "",
+            Crew::Part => ", rex_threads",
+            Crew::Caller => ", omp_get_num_threads()",
+            Crew::One => ", 1",
+        },
+    };
+    plans
+        .iter()
+        .filter(|plan| plan.kept == KeptValue::LastAssigned)
+        .map(|plan| {
+            let name = &plan.name;
+            let target = lastprivate_target(plan);
+            format!("rex_keep_assigned({target}, {name}, {name}__at{threads});")
+        })
+        .collect()
 }
 
 /// All copies of a variable that has a first and a last value are made before anybody stores the last one.

@@ -208,6 +208,10 @@ impl<'p> BodyPrinter<'p> {
             Plan::Result { declarator, value } => {
                 vec![format!("auto {declarator} = {};", self.text(value, indent))]
             }
+            Plan::Assigned { name, space } => {
+                let number = space.map_or("rex_section", loops::iteration_number);
+                vec![format!("({name}__at = {number} + 1, {name})")]
+            }
             Plan::Words(words) => vec![words.to_string()],
             Plan::Value(value) => {
                 vec![format!("({})", expr::print(self.program, self, value))]

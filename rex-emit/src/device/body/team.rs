@@ -3,14 +3,14 @@
 use rex_ir::effects::has_effects;
 use rex_ir::expr::Expr;
 use rex_ir::kernel::{
-    BodyText, CasePlan, Crew, IterationSpace, ParallelPlan, Plan, RangeElement, RangePlan,
-    ReductionPlan, SectionsPlan,
+    BodyText, CasePlan, Crew, IterationSpace, KeptValue, ParallelPlan, Plan, RangeElement,
+    RangePlan, ReductionPlan, SectionsPlan,
 };
 use rex_ir::ty::{Category, TypeId, TypeKind};
 use rex_syntax::TextRange;
 
 use super::lines::{block, headed, step_in, unbraced};
-use super::loops::{first_before_last, lastprivate_target, share};
+use super::loops::{first_before_last, keep_assigned, lastprivate_target, share};
 use super::prologue::leader_block;
 use super::{BLOCK_BARRIER, BodyPrinter, STEP};
 use crate::common::expr;
@@ -144,7 +144,9 @@ impl BodyPrinter<'_> {
                     .map(|line| step_in(&step_in(line))),
             );
             if number + 1 == count {
-                lines.extend(plan.lastprivates.iter().map(|kept| {
+                let kept = plan.lastprivates.iter();
+                let of_last = kept.filter(|plan| plan.kept == KeptValue::OfLast);
+                lines.extend(of_last.map(|kept| {
                     let copy = self.copy_of(kept.ty, &lastprivate_target(kept), &kept.name);
                     format!("{STEP}{STEP}{copy}")
                 }));
@@ -154,6 +156,7 @@ impl BodyPrinter<'_> {
         }
         lines.push(format!("{STEP}}}"));
         lines.push("}".to_string());
+        lines.extend(keep_assigned(&plan.lastprivates, space));
         lines.extend(self.combine(&plan.reductions));
         let mut lines = block(lines);
         if plan.waits {

@@ -283,7 +283,8 @@ impl MacroTable {
 
     /// Every name that may appear when this macro is expanded: the identifiers of its body and, through other macros, of theirs.
     ///
-    /// Parameters are left out, and so are the names of macros that are expanded further.
+    /// Parameters are left out, and so are the names of macros that are expanded further. The name of a macro with parameters is both
+    /// where the body does not call it.
     pub fn names_used_by(&self, name: &str, offset: TextSize) -> Vec<SmolStr> {
         let mut names = Vec::new();
         let mut seen: FxHashSet<SmolStr> = FxHashSet::default();
@@ -295,12 +296,17 @@ impl MacroTable {
                 if def.is_parameter(word) {
                     continue;
                 }
-                if let Some(inner) = self.lookup_at(word, offset)
-                    && !expanding.contains(word)
-                {
+                let inner = self.lookup_at(word, offset);
+                let rest = &def.body[usize::from(token.range.end())..];
+                let is_expanded = inner.is_some_and(|inner| {
+                    inner.parameters.is_none() || rest.trim_start().starts_with('(')
+                });
+                let is_new = !expanding.contains(word);
+                if let Some(inner) = inner.filter(|_| is_new) {
                     expanding.insert(&inner.name);
                     waiting.push(inner);
-                } else if seen.insert(word.into()) {
+                }
+                if !(is_expanded && is_new) && seen.insert(word.into()) {
                     names.push(word.into());
                 }
             }
@@ -442,6 +448,11 @@ mod tests {
         let text = "#define img(b,y,x) img[(b)*IW+(y)+(x)]\n#define IW img_w\n";
         let names = table(text).names_used_by("img", TextSize::of(text));
         assert_eq!(names, ["img", "img_w"]);
+
+        // A macro with parameters is called only where a parenthesis follows it.
+        let text = "#define v(x) x + inner\n#define lane (v)\n";
+        let names = table(text).names_used_by("lane", TextSize::of(text));
+        assert_eq!(names, ["v", "inner"]);
     }
 
     #[test]

@@ -224,7 +224,8 @@ extern void *omp_target_memset(void *pointer, int value, size_t bytes, int devic
 
 /* `present` is asked for where a data region begins, not where it ends. */
 static inline void rex_forget_present(int32_t count, int64_t *types) {
-  for (int32_t i = 0; i < count; i++) types[i] &= ~(int64_t)0x1000;
+  int32_t i;
+  for (i = 0; i < count; i++) types[i] &= ~(int64_t)0x1000;
 }
 
 /* Iterations of a loop that covers `span` in steps of `step`. A hint for the default geometry, no more. */
@@ -276,7 +277,8 @@ REX_HIDDEN void rex___tgt_target_data_update(const char *file, const char *funct
 __attribute__((__unused__)) static int rex_target_memcpy_async(void *to, const void *from, size_t bytes, size_t to_offset,
                                                            size_t from_offset, int to_device, int from_device,
                                                            int dependences_count, omp_depend_t *dependences) {
-  for (int i = 0; i < dependences_count; i++) {
+  int i;
+  for (i = 0; i < dependences_count; i++) {
     omp_depend_t *dependence = &dependences[i];
 #pragma omp taskwait depend(depobj : *dependence)
   }
@@ -288,7 +290,8 @@ rex_target_memcpy_rect_async(void *to, const void *from, size_t element_bytes, i
                              const size_t *to_offsets, const size_t *from_offsets, const size_t *to_extents,
                              const size_t *from_extents, int to_device, int from_device, int dependences_count,
                              omp_depend_t *dependences) {
-  for (int i = 0; i < dependences_count; i++) {
+  int i;
+  for (i = 0; i < dependences_count; i++) {
     omp_depend_t *dependence = &dependences[i];
 #pragma omp taskwait depend(depobj : *dependence)
   }

@@ -42,6 +42,7 @@ pub mod kind;
 pub mod layout;
 pub mod lex;
 pub mod macros;
+mod old_style;
 pub mod omp;
 pub mod ppcond;
 pub mod pragma;

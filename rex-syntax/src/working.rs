@@ -1,8 +1,8 @@
 //! The working file: the user's text with the macros written out that hide directives.
 //!
-//! Two rounds, each a derived file of its own. The first writes out `_Pragma("omp ..")`, OpenMP attributes and the macros that hide
-//! directives or braces. The second writes out macros that stand for words of a directive and for the loop after one. Where there is
-//! nothing to write out there is no derived file.
+//! Three rounds, each a derived file of its own. The first writes out `_Pragma("omp ..")`, OpenMP attributes and the macros that hide
+//! directives or braces; the second types that C lets a program leave out; the third macros that stand for words of a directive and
+//! for the loop after one. Where there is nothing to write out there is no derived file.
 
 use rustc_hash::FxHashMap;
 use text_size::{TextRange, TextSize};
@@ -12,21 +12,34 @@ use crate::diag::Diagnostics;
 use crate::edit::EditSet;
 use crate::lex::{self, Token, TokenKind, significant_tokens, slice};
 use crate::macros::MacroTable;
+use crate::old_style;
 use crate::omp::clause::{ClauseName, ListItem, Locator, Step};
 use crate::omp::directive::{Association, Directive};
 use crate::omp::parse::parse_directive;
 use crate::pragma::{self, PragmaLine};
-use crate::source::{Derivation, FileId, FileRange, SourceFile, SourceMap};
+use crate::source::{Derivation, FileId, FileRange, Language, SourceFile, SourceMap};
 
 /// The file that everything downstream works on.
 ///
 /// If active code calls macros that bear pragmas, or has `_Pragma("omp ..")` itself, this is a derived file in which they are written out
 /// as the user could have written them; otherwise it is `file` itself. `macros` is the table of `file`.
 pub fn working_file(sources: &mut SourceMap, file: FileId, macros: &MacroTable) -> FileId {
-    let edits = Code::read(sources, file, file, macros).structure_edits();
-    let structured = derive(sources, file, &edits);
-    let edits = Code::read(sources, structured, file, macros).directive_edits();
-    derive(sources, structured, &edits)
+    let rounds: [fn(&Code<'_>) -> EditSet; 3] = [
+        |code| code.structure_edits(),
+        |code| code.type_edits(),
+        |code| code.directive_edits(),
+    ];
+    let mut current = file;
+    let mut tokens = None;
+    for round in rounds {
+        let code = Code::read(sources, current, file, macros, tokens.take());
+        let edits = round(&code);
+        let read = code.tokens;
+        let derived = derive(sources, current, &edits);
+        tokens = (derived == current).then_some(read);
+        current = derived;
+    }
+    current
 }
 
 /// Adds the edited file; the same file when there are no edits or they contradict each other.
@@ -55,11 +68,13 @@ struct Code<'s> {
 }
 
 impl<'s> Code<'s> {
+    /// `known` are the tokens, if they are known already.
     fn read(
         sources: &'s SourceMap,
         file: FileId,
         written: FileId,
         macros: &'s MacroTable,
+        known: Option<Vec<Token>>,
     ) -> Code<'s> {
         let text = sources.file(file).text();
         let mut code = Code {
@@ -70,6 +85,10 @@ impl<'s> Code<'s> {
             macros,
             tokens: Vec::new(),
         };
+        if let Some(known) = known {
+            code.tokens = known;
+            return code;
+        }
         let mut start = TextSize::new(0);
         let mut tokens = Vec::new();
         for line in pragma::directives(text) {
@@ -165,6 +184,15 @@ impl<'s> Code<'s> {
             edits.extend(lone_braces);
         }
         edits
+    }
+
+    /// Writes out the types that C lets a program leave out.
+    fn type_edits(&self) -> EditSet {
+        let source = self.sources.file(self.file);
+        match source.language() == Language::C && !pragma::scan(self.text).is_empty() {
+            true => old_style::edits(self.text, &self.tokens, self.macros),
+            false => EditSet::new(),
+        }
     }
 
     /// `[[omp::..]]` written out.
@@ -390,7 +418,6 @@ impl Hidden {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source::Language;
 
     #[track_caller]
     fn check(text: &str, expected: &str) {

@@ -480,6 +480,15 @@ private:
   __shared__ rex_storage<Value[count]> name##_storage;                                                       \
   Value *name = name##_storage.rex_object()
 
+/// The team's copy of the leader's object, which stays what it is when the leader's ends.
+template <typename Object> REX_DEVICE Object &rex_team_object(const Object &own) {
+  REX_SHARED_ROOM(Object, 1, room);
+  __syncthreads(); // nobody uses the one of the turn before
+  if (threadIdx.x == 0) new (rex_place{room}) Object(own);
+  __syncthreads();
+  return *room;
+}
+
 /// Where the threads of a parallel region that does not have all threads of the block wait for each other.
 #if !defined REX_DEVICE_HOST && __CUDA_ARCH__ >= 800
 #define REX_HAS_MBARRIER

@@ -3,10 +3,10 @@
 use rex_ir::kernel::{BodyText, Crew, Plan, Prologue};
 use rex_ir::symbol::{SymbolId, SymbolKind};
 use rex_ir::ty::TypeKind;
-use rex_syntax::TextRange;
 use rex_syntax::cst::Node;
 use rex_syntax::kind::{Field, Kind};
-use smol_str::SmolStr;
+use rex_syntax::{TextRange, TextSize, lex};
+use smol_str::{SmolStr, format_smolstr};
 
 use super::{Team, covering};
 
@@ -59,14 +59,15 @@ impl<'p> Team<'_, 'p> {
             plans.push(Plan::Replicated(text));
             return;
         }
-        let lambdas = node
-            .fields(Field::Declarator)
+        let lambdas: Vec<(SymbolId, Node<'p>)> = symbols
             .iter()
-            .filter_map(|declarator| declarator.field(Field::Value))
-            .filter(|value| value.kind() == Kind::LambdaExpression)
-            .count();
-        if lambdas == symbols.len() {
-            return self.lambdas(node, plans);
+            .copied()
+            .zip(node.fields(Field::Declarator))
+            .filter_map(|(symbol, declarator)| Some((symbol, declarator.field(Field::Value)?)))
+            .filter(|(_, value)| value.kind() == Kind::LambdaExpression)
+            .collect();
+        if lambdas.len() == symbols.len() {
+            return self.lambdas(node, &lambdas, plans);
         }
         plans.extend(self.type_in(node));
         for symbol in symbols {
@@ -116,12 +117,27 @@ impl<'p> Team<'_, 'p> {
         }
     }
 
-    /// Every thread has its own lambda, which refers to objects of the team or has copies of them.
-    fn lambdas(&mut self, node: Node<'p>, plans: &mut Vec<Plan>) {
+    /// Every thread has its own lambda, which refers to objects of the team or has copies of them. One that changes its copies is an object of the team.
+    fn lambdas(&mut self, node: Node<'p>, lambdas: &[(SymbolId, Node<'p>)], plans: &mut Vec<Plan>) {
+        let program = self.program();
         let copies = !self.planner.capture_lists(node.range()).is_empty();
-        plans.push(Plan::Text(BodyText::verbatim(node.range())));
+        let mut text = BodyText::verbatim(node.range());
+        let mut shared = Vec::new();
+        for (symbol, lambda) in lambdas {
+            let found = &program.symbols[*symbol];
+            if let (Some(at), true) = (found.declared_at, is_mutable(*lambda)) {
+                let name = &found.name;
+                text.replacements
+                    .push((at, Plan::Words(format_smolstr!("{name}__own"))));
+                shared.push(Plan::Words(format_smolstr!(
+                    "auto &{name} = rex_team_object({name}__own);"
+                )));
+            }
+        }
+        plans.push(Plan::Text(text));
         // The leader changes the originals after all have copied.
-        plans.extend(copies.then_some(Plan::Barrier(Crew::Block)));
+        plans.extend((copies && shared.is_empty()).then_some(Plan::Barrier(Crew::Block)));
+        plans.extend(shared);
     }
 
     /// What a reference of sequential code refers to.
@@ -170,6 +186,17 @@ impl<'p> Team<'_, 'p> {
             _ => false,
         }
     }
+}
+
+fn is_mutable(lambda: Node<'_>) -> bool {
+    let head = lambda
+        .children()
+        .take_while(|child| child.kind() != Kind::CompoundStatement);
+    head.skip(1).any(|part| {
+        let text = part.text();
+        let whole = TextRange::up_to(TextSize::of(text));
+        lex::identifiers(text, whole).any(|at| &text[at] == "mutable")
+    })
 }
 
 /// What a reference refers to.

@@ -866,6 +866,14 @@ template <typename Operation, typename Value> REX_DEVICE void rex_fill(Value &va
 template <typename Operation, typename Row, size_t Rows> REX_DEVICE void rex_fill(Row (&rows)[Rows]) {
   for (size_t i = 0; i < Rows; ++i) rex_fill<Operation>(rows[i]);
 }
+/// The same where it depends on the original.
+template <typename Operation, typename Value> REX_DEVICE void rex_fill(Value &value, const Value *original) {
+  value = Operation::template identity<Value>(*original);
+}
+template <typename Operation, typename Row, size_t Rows, typename Value>
+REX_DEVICE void rex_fill(Row (&rows)[Rows], const Value *original) {
+  for (size_t i = 0; i < sizeof rows / sizeof(Value); ++i) rex_fill<Operation>(rex_first<Value>(rows)[i], original + i);
+}
 
 template <typename Operation, typename Value, typename Row, size_t Rows>
 REX_DEVICE void rex_reduce(Value *target, Row (&rows)[Rows]) {
@@ -961,13 +969,14 @@ REX_DEVICE void *rex_hidden(void *memory) {
   return memory;
 }
 
-/// A thread's accumulators for `count` elements of an array from `offset` on.
+/// A thread's accumulators for `count` elements of an array from `offset` on; `original` if their first values depend on it.
 template <typename Operation, typename Value> class rex_elements {
 public:
-  REX_DEVICE rex_elements(int64_t offset, int64_t count) : offset_(offset), count_(count) {
+  template <typename... Original>
+  REX_DEVICE rex_elements(int64_t offset, int64_t count, const Original *...original) : offset_(offset), count_(count) {
     const size_t bytes = static_cast<size_t>(count) * sizeof(Value);
     first_ = static_cast<Value *>(rex_hidden(bytes <= sizeof few_ ? few_ : rex_allocate(bytes)));
-    for (int64_t i = 0; i < count_; ++i) rex_fill<Operation>(first_[i]);
+    for (int64_t i = 0; i < count_; ++i) rex_fill<Operation>(first_[i], (original + offset + i)...);
   }
   REX_DEVICE ~rex_elements() {
     if (reinterpret_cast<unsigned char *>(first_) != few_) rex_free(first_);
@@ -1001,11 +1010,14 @@ private:
 /// The same for a team: one copy, which the first thread keeps.
 template <typename Operation, typename Value> class rex_team_elements {
 public:
-  REX_DEVICE rex_team_elements(int64_t offset, int64_t count) : offset_(offset), count_(count) {
+  template <typename... Original>
+  REX_DEVICE rex_team_elements(int64_t offset, int64_t count, const Original *...original)
+      : offset_(offset), count_(count) {
     void *memory = nullptr;
     if (threadIdx.x == 0) {
       memory = rex_allocate(static_cast<size_t>(count) * sizeof(Value) + 1);
-      for (int64_t i = 0; i < count_; ++i) rex_fill<Operation>(static_cast<Value *>(memory)[i]);
+      for (int64_t i = 0; i < count_; ++i)
+        rex_fill<Operation>(static_cast<Value *>(memory)[i], (original + offset + i)...);
     }
     first_ = static_cast<Value *>(rex_hidden(rex_broadcast(memory)));
   }

@@ -847,6 +847,8 @@ pub struct ReductionPlan {
     pub extent: ReductionExtent,
     /// The operation.
     pub operation: ReductionOperation,
+    /// The accumulators begin with something of the variable around them: `omp_orig`.
+    pub reads_original: bool,
     /// Where the result is combined into.
     pub target: ReductionTarget,
 }

@@ -2,10 +2,10 @@
 
 use indexmap::IndexMap;
 use la_arena::Arena;
-use rex_syntax::TextRange;
 use rex_syntax::macros::MacroDef;
 use rex_syntax::source::{FileRange, Language, SourceMap};
 use rex_syntax::unit::Unit;
+use rex_syntax::{TextRange, lex};
 use smol_str::SmolStr;
 
 use crate::abi::Requirements;
@@ -16,7 +16,7 @@ use crate::kernel::Kernel;
 use crate::launch::Launch;
 use crate::lifecycle::Lifecycle;
 use crate::map::{MapArrays, Mapper};
-use crate::region::{Construct, ConstructId, DataConstruct, LoopNest, Region};
+use crate::region::{Construct, ConstructId, DataConstruct, LoopNest, ReductionOperation, Region};
 use crate::symbol::{ScopeTree, Symbol, SymbolId, SymbolKind};
 use crate::ty::{Record, TypeId, TypeTable};
 
@@ -138,7 +138,30 @@ pub enum ReductionInitializer {
     Call(TextRange),
 }
 
+impl DeclaredReduction {
+    /// Whether private copies begin with something of the original.
+    pub fn reads_original(&self, program: &Program) -> bool {
+        let Some(
+            ReductionInitializer::Value(initializer) | ReductionInitializer::Call(initializer),
+        ) = self.initializer
+        else {
+            return false;
+        };
+        lex::identifiers(program.source(), initializer).any(|at| program.text(at) == "omp_orig")
+    }
+}
+
 impl Program {
+    /// Whether private copies of a reduction begin with something of the original.
+    pub fn reads_original(&self, operation: &ReductionOperation) -> bool {
+        let ReductionOperation::Declared(key) = operation else {
+            return false;
+        };
+        self.declared_reductions
+            .iter()
+            .any(|declared| declared.key == *key && declared.reads_original(self))
+    }
+
     /// The language of the unit.
     pub fn language(&self) -> Language {
         self.unit.language

@@ -593,6 +593,7 @@ impl<'p> Device<'p> {
 
     fn reduction(&mut self, declared: &DeclaredReduction) {
         let operation = body::declared_operation(&declared.key);
+        let reads_original = declared.reads_original(self.program);
         self.line(&format!("struct {operation} {{"));
         for ty in &declared.types {
             let ty = self.program.types.spell(*ty);
@@ -618,12 +619,27 @@ impl<'p> Device<'p> {
                 None => format!("{ty} omp_priv = {ty}();"),
             };
             let combiner = self.program.text(declared.combiner).trim();
-            self.line(&format!("  static __device__ void initialize({ty} &value) {{ {initializer} value = omp_priv; }}"));
+            let (parameter, original) = match reads_original {
+                true => (
+                    format!(", const {ty} &rex_original"),
+                    format!("{ty} omp_orig = rex_original; (void)omp_orig; "),
+                ),
+                false => (String::new(), String::new()),
+            };
+            self.line(&format!("  static __device__ void initialize({ty} &value{parameter}) {{ {original}{initializer} value = omp_priv; }}"));
             self.line(&format!(
                 "  static __device__ void combine({ty} &omp_out, const {ty} &rex_in) {{ {ty} omp_in = rex_in; (void)omp_in; {combiner}; }}"
             ));
         }
-        self.line("  template <typename Value> static __device__ Value identity() { Value value; initialize(value); return value; }");
+        let identity = match reads_original {
+            true => {
+                "identity(const Value &original) { Value value; initialize(value, original); return value; }"
+            }
+            false => "identity() { Value value; initialize(value); return value; }",
+        };
+        self.line(&format!(
+            "  template <typename Value> static __device__ Value {identity}"
+        ));
         self.line("};");
     }
 

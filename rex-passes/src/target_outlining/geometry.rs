@@ -5,8 +5,8 @@ use rex_ir::item::FunctionId;
 use rex_ir::launch::Launch;
 use rex_ir::program::Program;
 use rex_ir::region::{
-    Call, CanonicalLoop, CapturedObject, Construct, LoopStep, RegionId, Relation, SharingAttribute,
-    Transport,
+    Call, CanonicalLoop, CapturedObject, Construct, DataSharing, LoopStep, RegionId, Relation,
+    SharingAttribute, Transport,
 };
 use rex_ir::ty::{Meaning, TypeKind};
 use rex_syntax::omp::clause::{Clause, ClauseName};
@@ -26,7 +26,7 @@ pub(super) fn launch(program: &Program, region: RegionId, shape: Shape) -> Launc
             .map(Expr::Source)
     };
     let teams = match expression(ClauseName::NumTeams) {
-        _ if has_first_and_last(construct) => Some(Expr::Int(1)),
+        _ if has_first_and_last(program, construct) => Some(Expr::Int(1)),
         Some(teams) => Some(teams),
         None if construct.has(Leaf::Teams) => open_teams(construct, shape),
         None => Some(Expr::Int(1)),
@@ -120,9 +120,9 @@ fn is_one(program: &Program, number: Option<&Expr>) -> bool {
     }
 }
 
-/// Whether a copy of a variable begins with the original's value and may also be the one that leaves its own there: no thread may
-/// store before all have read, and only the threads of one team can wait for each other.
-fn has_first_and_last(construct: &Construct) -> bool {
+/// Whether copies of a variable begin with the original's value and one of them leaves its own there, or all are combined there:
+/// no thread may store before all have read, and only the threads of one team can wait for each other.
+fn has_first_and_last(program: &Program, construct: &Construct) -> bool {
     let symbols = |wanted: SharingAttribute| {
         construct
             .sharing
@@ -130,13 +130,19 @@ fn has_first_and_last(construct: &Construct) -> bool {
             .filter(move |sharing| sharing.attribute == wanted)
             .map(|sharing| sharing.symbol)
     };
+    let reads_original = |sharing: &DataSharing| match &sharing.attribute {
+        SharingAttribute::Reduction { operation, .. } => program.reads_original(operation),
+        _ => false,
+    };
     symbols(SharingAttribute::Firstprivate)
         .any(|first| symbols(SharingAttribute::Lastprivate).any(|last| first == last))
+        || construct.sharing.iter().any(reads_original)
 }
 
-/// Whether the threads that share the iterations of a region's loops wait for each other at the end, to know whose value is kept.
+/// Whether the threads that share a region's loops wait for each other, to know what copies begin with or whose value is kept.
 pub(super) fn keeps_one_value(program: &Program, construct: &Construct) -> bool {
-    has_first_and_last(construct) || conditional::variables(program, construct).next().is_some()
+    has_first_and_last(program, construct)
+        || conditional::variables(program, construct).next().is_some()
 }
 
 /// What the runtime shapes the grid by when the program leaves the number of teams open.

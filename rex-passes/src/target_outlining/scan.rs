@@ -55,6 +55,7 @@ impl Planner<'_> {
         let types = &self.program.types;
         let are_values = reductions.iter().all(|reduction| {
             reduction.extent == ReductionExtent::Whole
+                && !reduction.reads_original
                 && !matches!(
                     types.get(types.desugar(reduction.ty)).kind,
                     TypeKind::Array { .. }

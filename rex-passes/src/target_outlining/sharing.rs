@@ -7,13 +7,11 @@ use rex_ir::kernel::{
 };
 use rex_ir::map::{PathStep, StepKind};
 use rex_ir::namer;
-use rex_ir::program::{Program, ReductionInitializer};
-use rex_ir::region::{
-    CapturedObject, Construct, DataSharing, ReductionOperation, SharingAttribute,
-};
+use rex_ir::program::Program;
+use rex_ir::region::{CapturedObject, Construct, DataSharing, SharingAttribute};
 use rex_ir::ty::{Category, Extent, TypeId, TypeKind};
+use rex_syntax::TextRange;
 use rex_syntax::diag::{Code, Diagnostic};
-use rex_syntax::{TextRange, lex};
 use smol_str::SmolStr;
 
 use super::plan::{Context, Planner};
@@ -229,17 +227,6 @@ impl Planner<'_> {
             let SharingAttribute::Reduction { operation, section } = &sharing.attribute else {
                 continue;
             };
-            if let Some(place) = self.original_in_initializer(operation) {
-                let diagnostic = Diagnostic::new(
-                    Code::UnsupportedClause,
-                    self.program.at(sharing.at),
-                    "a reduction whose private copies begin with `omp_orig` is not supported in device code",
-                )
-                .with_secondary(self.program.at(place), "its initializer")
-                .with_help("initialize the copies with a value of their own");
-                self.errors.push(diagnostic);
-                continue;
-            }
             let name = self.program.name(sharing.symbol).clone();
             let ty = self.value_type(sharing.symbol);
             match self.reduction_extent(sharing, section.as_deref(), ty) {
@@ -249,31 +236,12 @@ impl Planner<'_> {
                     ty,
                     extent,
                     operation: operation.clone(),
+                    reads_original: self.program.reads_original(operation),
                 }),
                 Err(diagnostic) => self.errors.push(*diagnostic),
             }
         }
         plans
-    }
-
-    /// Where the initializer of a declared reduction reads the original variable, which other teams may have combined into by then.
-    fn original_in_initializer(&self, operation: &ReductionOperation) -> Option<TextRange> {
-        let ReductionOperation::Declared(key) = operation else {
-            return None;
-        };
-        self.program
-            .declared_reductions
-            .iter()
-            .filter(|declared| declared.key == *key)
-            .filter_map(|declared| match declared.initializer? {
-                ReductionInitializer::Value(range) | ReductionInitializer::Call(range) => {
-                    Some(range)
-                }
-            })
-            .find(|range| {
-                lex::identifiers(self.program.source(), *range)
-                    .any(|at| self.program.text(at) == "omp_orig")
-            })
     }
 
     /// What of a listed variable is accumulated; `section` leads from it to the elements.

@@ -5,8 +5,9 @@ use rex_ir::kernel::{Crew, ReductionExtent, ReductionPlan, ReductionTarget};
 use rex_ir::region::ReductionOperation;
 use rex_ir::ty::{TypeId, TypeKind};
 
-use super::BodyPrinter;
 use super::prologue::leader_block;
+use super::team::barrier;
+use super::{BLOCK_BARRIER, BodyPrinter};
 use crate::common::expr;
 
 impl BodyPrinter<'_> {
@@ -36,6 +37,7 @@ impl BodyPrinter<'_> {
             }
         }
         lines.extend(leader_block(&mut leader));
+        lines.extend(original_is_read(reductions));
         lines
     }
 
@@ -57,11 +59,22 @@ impl BodyPrinter<'_> {
             TypeKind::Array { .. }
         );
         if is_array {
+            let element = types.spell(types.innermost_element(reduction.ty));
+            let original = original(reduction)
+                .map(|original| format!(", rex_first<{element}>({original})"))
+                .unwrap_or_default();
             lines.push(format!("{declared};"));
-            lines.push(format!("rex_fill<{operation}>({name});"));
+            lines.push(format!("rex_fill<{operation}>({name}{original});"));
         } else {
             let ty = self.value_type(reduction.ty);
-            lines.push(format!("{declared} = {operation}::identity<{ty}>();"));
+            let value = match (&reduction.target, original(reduction)) {
+                (_, None) => String::new(),
+                (ReductionTarget::Crew(_), Some(original)) => original,
+                (_, Some(parameter)) => format!("*{parameter}"),
+            };
+            lines.push(format!(
+                "{declared} = {operation}::identity<{ty}>({value});"
+            ));
         }
         lines
     }
@@ -89,8 +102,11 @@ impl BodyPrinter<'_> {
                 "{value} *{name}__outer = rex_first<{value}>({name});"
             ));
         }
+        let original = original(reduction)
+            .map(|original| format!(", rex_first<{value}>({original})"))
+            .unwrap_or_default();
         lines.push(format!(
-            "{class}<{operation}, {value}> {name}__own({offset}, {count});"
+            "{class}<{operation}, {value}> {name}__own({offset}, {count}{original});"
         ));
         let base = format!("{name}__own.rex_base()");
         let desugared = types.desugar(reduction.ty);
@@ -129,7 +145,36 @@ fn shared_start(reduction: &ReductionPlan) -> Option<String> {
         return None;
     };
     let operation = operation(&reduction.operation);
-    Some(format!("rex_fill<{operation}>({});", reduction.name))
+    let original = original(reduction)
+        .map(|original| format!(", {original}"))
+        .unwrap_or_default();
+    Some(format!(
+        "rex_fill<{operation}>({}{original});",
+        reduction.name
+    ))
+}
+
+/// The variable around the accumulator, or a pointer to it, if the accumulator begins with something of it.
+fn original(reduction: &ReductionPlan) -> Option<String> {
+    reduction.reads_original.then(|| match &reduction.target {
+        ReductionTarget::Grid(parameter) | ReductionTarget::Team(parameter) => {
+            parameter.to_string()
+        }
+        ReductionTarget::Crew(_) => format!("{}__outer", reduction.name),
+    })
+}
+
+/// Nobody combines into a variable before all have read it.
+fn original_is_read(reductions: &[ReductionPlan]) -> Option<String> {
+    let reads = reductions
+        .iter()
+        .find(|reduction| reduction.reads_original)?;
+    match reads.target {
+        ReductionTarget::Grid(_) => Some(BLOCK_BARRIER.to_string()),
+        ReductionTarget::Crew(crew) => barrier(crew),
+        // The leader reads and combines.
+        ReductionTarget::Team(_) => None,
+    }
 }
 
 fn combination(reduction: &ReductionPlan) -> String {

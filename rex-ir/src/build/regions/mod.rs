@@ -167,6 +167,15 @@ impl Builder<'_> {
                 if let Some(expression) = expression {
                     self.collect_text(expression, false, statement, construct, &mut uses);
                 }
+                // The kernel has accumulators for the elements of a section.
+                let sections = match clause.name {
+                    ClauseName::Reduction | ClauseName::InReduction => clause.items(),
+                    _ => &[],
+                };
+                for item in sections {
+                    let bounds = TextRange::new(item.locator.root().end(), item.range.end());
+                    self.collect_text(bounds, false, statement, construct, &mut uses);
+                }
             }
         }
 

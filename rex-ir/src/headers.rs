@@ -117,6 +117,17 @@ pub fn project_declares_type(unit: &Unit, name: &str) -> bool {
         .any(|found| matches!(found.origin, HeaderOrigin::User { .. }))
 }
 
+/// Whether an `#include` line brings a header of the project, or may do so.
+pub fn is_of_project(program: &Program, include: TextRange) -> bool {
+    match &program.unit.expansion {
+        Some(expansion) => expansion
+            .project_text_included_at(line_of(program.source(), include))
+            .next()
+            .is_some(),
+        None => program.text(include).contains('"'),
+    }
+}
+
 /// Every name in headers of the project that these `#include` lines bring.
 pub fn names_included_by(
     program: &Program,

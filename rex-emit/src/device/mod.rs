@@ -65,6 +65,9 @@ const WORDS_OF_C: [(&str, &str); 7] = [
     ("restrict", "__restrict__"),
 ];
 
+/// What C programs and their headers ask for the language's version.
+const VERSION_OF_C: &str = "__STDC_VERSION__";
+
 /// Prints the device file.
 pub(crate) fn emit(program: &Program) -> Result<Vec<u8>, EditConflict> {
     let names_in_headers = cuda_names::in_headers(program);
@@ -128,8 +131,9 @@ impl<'p> Device<'p> {
         self.has_words = true;
         let source = self.program.source();
         let whole = TextRange::up_to(TextSize::of(source));
-        let has_headers = self.program.items.iter().any(|item| {
-            item.kind == ItemKind::Include && self.program.text(item.range).contains('"')
+        let mut items = self.program.items.iter();
+        let has_headers = items.any(|item| {
+            item.kind == ItemKind::Include && headers::is_of_project(self.program, item.range)
         });
         let used: BTreeSet<&str> = lex::tokens(source, whole)
             .map(|token| token.text(source))
@@ -138,6 +142,12 @@ impl<'p> Device<'p> {
             if has_headers || used.contains(word) {
                 self.line(format!("#define {word} {meaning}").trim_end());
             }
+        }
+        let version = self.program.macro_at(VERSION_OF_C, TextRange::default());
+        if let Some(version) = version
+            && (has_headers || used.contains(VERSION_OF_C))
+        {
+            self.line(&format!("#define {VERSION_OF_C} {}", version.body));
         }
     }
 

@@ -7,6 +7,7 @@ use rex_syntax::kind::{Field, Kind};
 
 use super::Builder;
 use super::types::declared_name;
+use crate::branches::first_leaving_loop;
 use crate::region::{CanonicalLoop, LoopNest, LoopStep, Relation};
 use crate::symbol::SymbolKind;
 use crate::ty::{Meaning, TypeKind};
@@ -66,6 +67,17 @@ impl<'u> Builder<'u> {
                 }
             }
             let body = node.field(Field::Body)?;
+            if let Some(leaving) = first_leaving_loop(body) {
+                let diagnostic = Diagnostic::new(
+                    Code::NotCanonicalLoop,
+                    self.at(leaving.range()),
+                    "this statement leaves a loop whose iterations are divided among threads",
+                )
+                .with_secondary(self.at(pragma), "by this directive")
+                .with_help("let the iterations that are not wanted do nothing: `if (wanted) { .. }`, or `continue`");
+                self.diagnostics.push(diagnostic);
+                return None;
+            }
             if loops.len() == depth {
                 return Some(LoopNest {
                     loops,

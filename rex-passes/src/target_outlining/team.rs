@@ -6,12 +6,12 @@
 mod arguments;
 pub(super) mod barriers;
 mod calls;
-mod escape;
 mod heads;
 mod objects;
 mod ranges;
 mod uniform;
 
+use rex_ir::branches;
 use rex_ir::kernel::{BodyText, CasePlan, Plan};
 use rex_ir::program::Program;
 use rex_ir::region::ConstructId;
@@ -76,7 +76,7 @@ impl<'p> Team<'_, 'p> {
     fn is_common(&self, node: Node<'p>) -> bool {
         self.is_fork(node)
             || forks_in(self.program(), &self.planner.forks, node.range())
-            || escape::leaves(node)
+            || branches::first_leaving(node).is_some()
     }
 
     fn statement(&mut self, node: Node<'p>) -> Plan {

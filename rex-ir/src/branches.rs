@@ -1,0 +1,63 @@
+//! Statements that lead out of the statement around them.
+
+use rex_syntax::cst::Node;
+use rex_syntax::kind::{Field, Kind};
+
+/// The first statement by which control may leave another one other than at its end.
+pub fn first_leaving(statement: Node<'_>) -> Option<Node<'_>> {
+    leaving_from(statement, Inside::default()).or_else(|| jump_out(statement))
+}
+
+/// The first statement by which control may leave a loop from its body; `continue` stays in it.
+pub fn first_leaving_loop(body: Node<'_>) -> Option<Node<'_>> {
+    let inside = Inside {
+        continues: true,
+        ..Inside::default()
+    };
+    leaving_from(body, inside).or_else(|| jump_out(body))
+}
+
+/// The first `goto` that leads to a label outside of the statement.
+fn jump_out(statement: Node<'_>) -> Option<Node<'_>> {
+    let label = |node: Node<'_>| {
+        node.field(Field::Label)
+            .map(|label| label.text().to_owned())
+    };
+    let known: Vec<String> = statement
+        .subtree()
+        .filter(|node| node.kind() == Kind::LabeledStatement)
+        .filter_map(label)
+        .collect();
+    statement
+        .subtree()
+        .filter(|node| node.kind() == Kind::GotoStatement)
+        .find(|jump| label(*jump).is_none_or(|label| !known.contains(&label)))
+}
+
+/// Which statements lead to something within the statement.
+#[derive(Clone, Copy, Default)]
+struct Inside {
+    breaks: bool,
+    continues: bool,
+}
+
+fn leaving_from(node: Node<'_>, inside: Inside) -> Option<Node<'_>> {
+    let inner = match node.kind() {
+        Kind::ReturnStatement => return Some(node),
+        Kind::BreakStatement => return (!inside.breaks).then_some(node),
+        Kind::ContinueStatement => return (!inside.continues).then_some(node),
+        Kind::LambdaExpression => return None,
+        Kind::ForStatement | Kind::ForRangeLoop | Kind::WhileStatement | Kind::DoStatement => {
+            Inside {
+                breaks: true,
+                continues: true,
+            }
+        }
+        Kind::SwitchStatement | Kind::CaseStatement => Inside {
+            breaks: true,
+            ..inside
+        },
+        _ => inside,
+    };
+    node.children().find_map(|child| leaving_from(child, inner))
+}

@@ -267,6 +267,118 @@ REX_ATOMIC(atomicAdd, before + value) // of floating types too, which gcc has no
 #define REX_BOTH __host__ __device__ __forceinline__
 #endif
 
+#if defined(REX_FLOAT16) && defined(__CUDACC__) && !defined(__clang__)
+// ---- _Float16 -----------------------------------------------------------------------------------------------
+//
+// nvcc has none. Operations are done in float, which loses nothing, and rounded to 16 bits.
+
+class rex_float16 {
+public:
+  rex_float16() = default;
+  template <typename Value, typename = typename std::enable_if<std::is_arithmetic<Value>::value>::type>
+  __host__ __device__ rex_float16(Value value) : bits_(rounded(value)) {}
+  __host__ __device__ operator float() const {
+    float wide = 0;
+#ifdef __CUDA_ARCH__
+    asm("cvt.f32.f16 %0, %1;" : "=f"(wide) : "h"(bits_));
+#endif
+    return wide;
+  }
+  template <typename Value> __host__ __device__ rex_float16 &operator+=(Value by) { return *this = *this + by; }
+  template <typename Value> __host__ __device__ rex_float16 &operator-=(Value by) { return *this = *this - by; }
+  template <typename Value> __host__ __device__ rex_float16 &operator*=(Value by) { return *this = *this * by; }
+  template <typename Value> __host__ __device__ rex_float16 &operator/=(Value by) { return *this = *this / by; }
+  __host__ __device__ rex_float16 &operator++() { return *this += 1; }
+  __host__ __device__ rex_float16 &operator--() { return *this -= 1; }
+  __host__ __device__ rex_float16 operator++(int) {
+    rex_float16 before = *this;
+    *this += 1;
+    return before;
+  }
+  __host__ __device__ rex_float16 operator--(int) {
+    rex_float16 before = *this;
+    *this -= 1;
+    return before;
+  }
+
+  /// From its representation.
+  static constexpr __host__ __device__ rex_float16 of_bits(unsigned short bits) { return rex_float16(bits, 0); }
+
+private:
+  constexpr __host__ __device__ rex_float16(unsigned short bits, int) : bits_(bits) {}
+  static __host__ __device__ unsigned short rounded(double value) {
+    unsigned short bits = 0;
+#ifdef __CUDA_ARCH__
+    asm("cvt.rn.f16.f64 %0, %1;" : "=h"(bits) : "d"(value));
+#endif
+    return bits;
+  }
+  static __host__ __device__ unsigned short rounded(float value) {
+    unsigned short bits = 0;
+#ifdef __CUDA_ARCH__
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(value));
+#endif
+    return bits;
+  }
+  template <typename Integer> static __host__ __device__ unsigned short rounded(Integer value) {
+    return rounded(static_cast<double>(value));
+  }
+
+  unsigned short bits_;
+};
+
+/// What an operation with a number of another type gives: that type if it is a wider one, else 16 bits.
+template <typename Value>
+using rex_with_float16 = typename std::enable_if<
+    std::is_arithmetic<Value>::value,
+    typename std::conditional<std::is_floating_point<Value>::value, Value, rex_float16>::type>::type;
+
+#define REX_FLOAT16_OPERATOR(sign)                                                                           \
+  __host__ __device__ inline rex_float16 operator sign(rex_float16 a, rex_float16 b) {                       \
+    return static_cast<float>(a) sign static_cast<float>(b);                                                 \
+  }                                                                                                          \
+  template <typename Value>                                                                                  \
+  __host__ __device__ inline rex_with_float16<Value> operator sign(rex_float16 a, Value b) {                 \
+    return static_cast<rex_with_float16<Value>>(a) sign static_cast<rex_with_float16<Value>>(b);             \
+  }                                                                                                          \
+  template <typename Value>                                                                                  \
+  __host__ __device__ inline rex_with_float16<Value> operator sign(Value a, rex_float16 b) {                 \
+    return static_cast<rex_with_float16<Value>>(a) sign static_cast<rex_with_float16<Value>>(b);             \
+  }
+REX_FLOAT16_OPERATOR(+)
+REX_FLOAT16_OPERATOR(-)
+REX_FLOAT16_OPERATOR(*)
+REX_FLOAT16_OPERATOR(/)
+#undef REX_FLOAT16_OPERATOR
+__host__ __device__ inline rex_float16 operator-(rex_float16 value) { return -static_cast<float>(value); }
+__host__ __device__ inline rex_float16 operator+(rex_float16 value) { return value; }
+
+#define REX_FLOAT16_COMPARISON(sign)                                                                         \
+  __host__ __device__ inline bool operator sign(rex_float16 a, rex_float16 b) {                              \
+    return static_cast<float>(a) sign static_cast<float>(b);                                                 \
+  }                                                                                                          \
+  template <typename Value>                                                                                  \
+  __host__ __device__ inline typename std::enable_if<std::is_arithmetic<Value>::value, bool>::type operator  \
+  sign(rex_float16 a, Value b) {                                                                             \
+    return static_cast<rex_with_float16<Value>>(a) sign static_cast<rex_with_float16<Value>>(b);             \
+  }                                                                                                          \
+  template <typename Value>                                                                                  \
+  __host__ __device__ inline typename std::enable_if<std::is_arithmetic<Value>::value, bool>::type operator  \
+  sign(Value a, rex_float16 b) {                                                                             \
+    return static_cast<rex_with_float16<Value>>(a) sign static_cast<rex_with_float16<Value>>(b);             \
+  }
+REX_FLOAT16_COMPARISON(==)
+REX_FLOAT16_COMPARISON(!=)
+REX_FLOAT16_COMPARISON(<)
+REX_FLOAT16_COMPARISON(>)
+REX_FLOAT16_COMPARISON(<=)
+REX_FLOAT16_COMPARISON(>=)
+#undef REX_FLOAT16_COMPARISON
+
+#define _Float16 rex_float16
+#define REX_HAS_FLOAT16_CLASS
+#endif
+
 // ---- Kernels --------------------------------------------------------------------------------------------
 
 // LLVM 18 and later (19 and later: with packet version 3) pass a pointer in front of a kernel's arguments.
@@ -606,6 +718,9 @@ public:
     return rex_view<Element, Rank - 1>(base_ + row, extents_ + 1);
   }
   REX_DEVICE rex_view<Element, Rank - 1> operator*() const { return (*this)[0]; }
+  template <typename Index> REX_DEVICE rex_view operator+(Index rows) const {
+    return rex_view((*this)[rows].rex_base(), extents_);
+  }
   REX_DEVICE Element *rex_base() const { return base_; }
 
 private:

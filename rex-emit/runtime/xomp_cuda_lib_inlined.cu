@@ -325,8 +325,14 @@ REX_DEVICE Value rex_atomic_sub(Value *address, Operand operand, rex_floating_wo
 
 // ---- Reduction operators --------------------------------------------------------------------------------
 
+/// Also true for `_Float16`, which C++ does not count in.
+template <typename Value> struct rex_is_floating : std::is_floating_point<Value> {};
+#if defined(__FLT16_MAX__) && (defined(__clang__) || !defined(__CUDACC__))
+template <> struct rex_is_floating<_Float16> : std::true_type {};
+#endif
+
 /// The ends of a type's range; infinite for floating types.
-template <typename Value, bool = std::is_floating_point<Value>::value> struct rex_range {
+template <typename Value, bool = rex_is_floating<Value>::value> struct rex_range {
   static constexpr bool has_sign = std::is_signed<Value>::value;
   static constexpr Value highest = static_cast<Value>(
       std::is_same<Value, bool>::value ? 1 : ~0ull >> (64 - sizeof(Value) * 8 + (has_sign ? 1 : 0)));
@@ -336,6 +342,12 @@ template <typename Value> struct rex_range<Value, true> {
   static constexpr Value highest = static_cast<Value>(__builtin_huge_val());
   static constexpr Value lowest = static_cast<Value>(-__builtin_huge_val());
 };
+#ifdef REX_HAS_FLOAT16_CLASS
+template <> struct rex_range<rex_float16, false> {
+  static constexpr rex_float16 highest = rex_float16::of_bits(0x7c00);
+  static constexpr rex_float16 lowest = rex_float16::of_bits(0xfc00);
+};
+#endif
 
 /// An operator has an identity and combines two partial results. User-declared reductions are structs with
 /// the same two functions. A `-` reduction adds.

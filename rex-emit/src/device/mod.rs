@@ -169,6 +169,9 @@ impl<'p> Device<'p> {
                     "#define REX_TRACK_THREADS /* who executes a piece of code is asked for */",
                 );
             }
+            if self.uses_float16() {
+                self.line("#define REX_FLOAT16 /* nvcc has no type of this name */");
+            }
             // Where `rex_nvidia.h` gives its names other meanings, it could not be read any more.
             let expansion = self.program.unit.expansion.as_ref();
             if !self.has_omp && expansion.is_some_and(|it| it.reads_header("omp.h")) {
@@ -186,6 +189,14 @@ impl<'p> Device<'p> {
                 self.line(&line);
             }
         }
+    }
+
+    /// Whether the file or a macro of it says `_Float16`.
+    fn uses_float16(&self) -> bool {
+        let source = self.program.source();
+        let is_word = |token: lex::Token| token.text(source) == "_Float16";
+        source.contains("_Float16") && lex::tokens(source, lex::whole(source)).any(is_word)
+            || self.names_in_headers.contains("_Float16")
     }
 
     /// Names of C that are keywords of C++, the language of the device file.

@@ -66,6 +66,7 @@ impl<'u> Builder<'u> {
     fn read_conversions_of_c(&mut self) {
         let unit = self.unit;
         for node in unit.tree.nodes() {
+            self.view_rows(node);
             let (target, value) = match node.kind() {
                 Kind::InitDeclarator => (self.declared_type(node), node.field(Field::Value)),
                 Kind::AssignmentExpression if is_plain(node) => {

@@ -30,6 +30,7 @@ mod scopes;
 mod spelled;
 mod tasks;
 mod types;
+mod views;
 
 pub use implicit::defaultmap_behavior;
 

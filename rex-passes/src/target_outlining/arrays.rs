@@ -6,7 +6,6 @@ use rex_ir::region::{CapturedObject, Transport};
 use rex_ir::symbol::{SymbolId, SymbolKind};
 use rex_ir::ty::{TypeId, TypeKind};
 use rex_syntax::diag::{Code, Diagnostic};
-use rex_syntax::kind::Kind;
 use rex_syntax::{TextRange, lex};
 use smol_str::SmolStr;
 
@@ -125,7 +124,7 @@ impl Planner<'_> {
         })
     }
 
-    /// Puts declarations of a thread's own arrays, and their sizes, into a text.
+    /// Puts declarations of a thread's own arrays into a text.
     pub(super) fn replace_sized_arrays(
         &mut self,
         range: TextRange,
@@ -168,48 +167,6 @@ impl Planner<'_> {
                 self.errors.push(diagnostic);
             }
         }
-        for node in program
-            .unit
-            .tree
-            .root()
-            .smallest_at(range)
-            .subtree()
-            .filter(|node| node.kind() == Kind::SizeofExpression)
-        {
-            let at = node.range();
-            if !range.contains_range(at) || is_replaced(at, replacements) {
-                continue;
-            }
-            if let Some(size) = self.size_of(at) {
-                replacements.push((at, Plan::Value(size)));
-            }
-        }
         replacements.sort_by_key(|(place, _)| place.start());
-    }
-
-    /// The value of `sizeof` applied to an array of run-time size, which is a view in device code.
-    fn size_of(&self, at: TextRange) -> Option<Expr> {
-        let program = self.program;
-        let types = &program.types;
-        let operand = program.text(at).trim_start().strip_prefix("sizeof")?;
-        let name = operand
-            .trim()
-            .trim_start_matches('(')
-            .trim_end_matches(')')
-            .trim();
-        let symbol = program.scopes.resolve(&program.symbols, name, at)?;
-        let ty = program.symbols[symbol].ty;
-        let is_array = matches!(types.get(types.desugar(ty)).kind, TypeKind::Array { .. });
-        if !is_array || !types.is_variably_modified(ty) {
-            return None;
-        }
-        let element = Expr::SizeOfType(types.innermost_element(ty));
-        Some(
-            program
-                .types
-                .extents(ty)
-                .into_iter()
-                .fold(element, |size, extent| size.binary(BinaryOp::Mul, extent)),
-        )
     }
 }

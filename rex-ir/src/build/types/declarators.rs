@@ -164,14 +164,14 @@ impl Builder<'_> {
                     parameters = list;
                     current.field(Field::Declarator)
                 }
-                Kind::ParenthesizedDeclarator | Kind::AttributedDeclarator => {
-                    current.children().find(|child| {
-                        !matches!(
-                            child.kind(),
-                            Kind::MsCallModifier | Kind::AttributeDeclaration | Kind::Comment
-                        )
-                    })
-                }
+                Kind::ParenthesizedDeclarator
+                | Kind::AbstractParenthesizedDeclarator
+                | Kind::AttributedDeclarator => current.children().find(|child| {
+                    !matches!(
+                        child.kind(),
+                        Kind::MsCallModifier | Kind::AttributeDeclaration | Kind::Comment
+                    )
+                }),
                 Kind::InitDeclarator => current.field(Field::Declarator),
                 Kind::Identifier
                 | Kind::FieldIdentifier

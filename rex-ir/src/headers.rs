@@ -177,6 +177,30 @@ pub fn headers_of_classes(program: &Program) -> BTreeSet<SmolStr> {
     found
 }
 
+/// The headers of the project in C that a compiler for C++ may refuse: they define functions, which may convert pointers as only C does, or use keywords of C++ as names.
+pub fn headers_of_c(program: &Program) -> BTreeSet<SmolStr> {
+    let Some(expansion) = &program.unit.expansion else {
+        return BTreeSet::new();
+    };
+    if program.language() != Language::C || program.kernels.is_empty() {
+        return BTreeSet::new();
+    }
+    let is_of_c = |text: &str| {
+        let mut is_behind_parenthesis = false;
+        lex::significant_tokens(text, lex::whole(text)).any(|token| {
+            let word = token.text(text);
+            let is_body = is_behind_parenthesis && word == "{";
+            is_behind_parenthesis = word == ")";
+            is_body || (token.kind == TokenKind::Identifier && lex::CXX_KEYWORDS.contains(&word))
+        })
+    };
+    let pieces = expansion.project_text();
+    pieces
+        .filter(|(_, text)| is_of_c(text))
+        .map(|(file, _)| file)
+        .collect()
+}
+
 /// Where device code and the variables that it captures say what they use.
 fn device_text(program: &Program) -> Vec<TextRange> {
     let mut ranges = Vec::new();

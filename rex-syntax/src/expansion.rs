@@ -196,6 +196,16 @@ impl Expansion {
             .map(|segment| lex::slice(&self.code, segment.range))
     }
 
+    /// The text that headers of the project bring, piece by piece, with the names of the headers.
+    pub fn project_text(&self) -> impl Iterator<Item = (SmolStr, &str)> {
+        self.segments
+            .iter()
+            .filter_map(|segment| match self.origin(segment.place, segment.file) {
+                HeaderOrigin::User { file } => Some((file, lex::slice(&self.code, segment.range))),
+                HeaderOrigin::Main | HeaderOrigin::System => None,
+            })
+    }
+
     /// The headers of the project whose text that `#include` brings.
     pub fn headers_included_at(&self, line: u32) -> impl Iterator<Item = SmolStr> {
         self.segments_included_at(line).filter_map(|segment| {

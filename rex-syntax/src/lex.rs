@@ -8,6 +8,31 @@
 
 use text_size::{TextRange, TextSize};
 
+/// Keywords of C++ that are ordinary names in C. The words for operators (`and`, `not`, ..) cannot be macros.
+pub const CXX_KEYWORDS: &[&str] = &[
+    "catch",
+    "class",
+    "delete",
+    "explicit",
+    "export",
+    "friend",
+    "mutable",
+    "namespace",
+    "new",
+    "operator",
+    "private",
+    "protected",
+    "public",
+    "template",
+    "this",
+    "throw",
+    "try",
+    "typeid",
+    "typename",
+    "using",
+    "virtual",
+];
+
 /// What a token is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TokenKind {

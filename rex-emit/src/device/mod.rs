@@ -15,6 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rex_ir::entry::EntryKind;
 use rex_ir::headers;
 use rex_ir::item::{DeviceStorage, Function, FunctionId, Item, ItemKind};
+use rex_ir::kernel::BodyText;
 use rex_ir::namer;
 use rex_ir::program::{DeclaredReduction, Program, ReductionInitializer};
 use rex_ir::region::{ReductionOperation, SharingAttribute};
@@ -27,32 +28,8 @@ use smol_str::SmolStr;
 
 use crate::common::{cuda_names, guarded};
 
+use body::BodyPrinter;
 use function::{template_heads, without_extern};
-
-/// Keywords of C++ that are ordinary names in C. The words for operators (`and`, `not`, ..) cannot be macros.
-const CXX_KEYWORDS: &[&str] = &[
-    "catch",
-    "class",
-    "delete",
-    "explicit",
-    "export",
-    "friend",
-    "mutable",
-    "namespace",
-    "new",
-    "operator",
-    "private",
-    "protected",
-    "public",
-    "template",
-    "this",
-    "throw",
-    "try",
-    "typeid",
-    "typename",
-    "using",
-    "virtual",
-];
 
 /// Words of C that C++ lacks, with what means the same.
 const WORDS_OF_C: [(&str, &str); 7] = [
@@ -121,6 +98,13 @@ impl<'p> Device<'p> {
     fn line(&mut self, text: &str) {
         self.out.push_str(text);
         self.out.push('\n');
+    }
+
+    /// The user's text as C++ reads it.
+    fn text_of(&self, range: TextRange) -> String {
+        let printer = BodyPrinter::new(self.program, &[]);
+        let text = printer.text(&BodyText::verbatim(range), "");
+        text.replace("\r\n", "\n")
     }
 
     /// Words of C that C++ lacks, once: those that the file has, and all if it has headers of its own, which stand below them.
@@ -215,7 +199,7 @@ impl<'p> Device<'p> {
         let used: BTreeSet<&str> = lex::tokens(source, whole)
             .filter(|token| token.kind == lex::TokenKind::Identifier)
             .map(|token| token.text(source))
-            .filter(|word| CXX_KEYWORDS.contains(word))
+            .filter(|word| lex::CXX_KEYWORDS.contains(word))
             .collect();
         for word in used {
             self.line(&format!(
@@ -433,7 +417,7 @@ impl<'p> Device<'p> {
         let external = !defined && self.is_external(name);
         if defined || external {
             self.header();
-            let text = self.program.text(range).replace("\r\n", "\n");
+            let text = self.text_of(range);
             let text = without_extern(&text);
             let (head, rest) = text.split_at(template_heads(text));
             // `extern template` would mean something else.
@@ -515,7 +499,7 @@ impl<'p> Device<'p> {
             }
             return Ok(());
         }
-        let text = self.program.text(range).replace("\r\n", "\n");
+        let text = self.text_of(range);
         let types = &self.program.types;
         let is_scalar = symbols.iter().all(|symbol| {
             matches!(

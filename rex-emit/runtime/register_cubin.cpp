@@ -142,6 +142,8 @@ struct HostEntries {
 
 /// Entries of kernel templates; constructors of static objects fill it.
 rex_instance_entry *first_instance = nullptr;
+/// The same for static data members of class templates.
+rex_member_entry *first_member = nullptr;
 
 /// A mangled name in which these types, separated by blanks, have the names that device code gives them.
 std::string with_renamed_types(const std::string &name, const std::string &types) {
@@ -192,6 +194,15 @@ std::string symbol_of(const rex_instance_entry &instance, bool on_host) {
   std::string parameters = REX_LLVM_ABI >= 18 ? "Pv" : "";
   parameters.append(static_cast<size_t>(instance.parameters), 'm');
   return "_Z" + name + "v" + (parameters.empty() ? "v" : parameters); // void (void *, uint64_t, ...)
+}
+
+/// The device symbol of a static data member: a variable of a static member function of its class (Itanium C++ ABI,
+/// 5.1.6). The name of the class, `3BoxIiE` or `N2ns3BoxIiEE`, stands first in it, so that both count the same substitutions.
+std::string symbol_of(const rex_member_entry &entry) {
+  std::string type = with_renamed_types(entry.type, entry.renamed_types);
+  if (type.size() > 2 && type[0] == 'N' && type.back() == 'E') type = type.substr(1, type.size() - 2);
+  const std::string function = std::string("rex_storage_") + entry.member;
+  return "_ZZN" + type + std::to_string(function.size()) + function + "EvE10rex_object";
 }
 
 /// A symbol in words, without the compiler's own names for lambdas: rex_closure<F, N, P, ..., rex_lambda_end<F, N> >.
@@ -1954,7 +1965,9 @@ public:
   /// Null when offload is disabled.
   LoadedImage *loaded() const { return loaded_.get(); }
   /// Whether the table has every instantiation of a template that is known by now.
-  bool is_complete() const { return !loaded_ || last_instance_ == first_instance; }
+  bool is_complete() const {
+    return !loaded_ || (last_instance_ == first_instance && last_member_ == first_member);
+  }
   Image::Kind kind() const { return image_.kind(); }
   /// The dynamic shared memory that a launch gets when it asks for so many bytes: all or none. Without it a kernel
   /// takes memory from the heap.
@@ -1971,6 +1984,7 @@ private:
   std::unique_ptr<LoadedImage> loaded_;
   void *own_handle_ = nullptr;
   const rex_instance_entry *last_instance_ = nullptr;
+  const rex_member_entry *last_member_ = nullptr;
   std::vector<void *> constructors_; // keys of kernels, one for each file that has such variables
   std::vector<int64_t> constructed_; // the devices whose variables are
   std::recursive_mutex constructing_;
@@ -1983,6 +1997,7 @@ Table Registration::make_table(Problems &problems) {
   Table table;
   size_t instances_count = 0;
   for (const rex_instance_entry *instance = first_instance; instance; instance = instance->next) ++instances_count;
+  for (const rex_member_entry *member = first_member; member; member = member->next) ++instances_count;
   table.entries.reserve(HostEntries().size() + instances_count + 2); // an address of its own, also when empty
   std::string missing;
   const auto add = [&](__tgt_offload_entry entry, const std::string &symbol) {
@@ -2003,6 +2018,19 @@ Table Registration::make_table(Problems &problems) {
   last_instance_ = first_instance;
   for (rex_instance_entry *instance = first_instance; instance; instance = instance->next)
     add(REX_ENTRY(instance, "", 0, 0), image_.own_symbol(symbol_of(*instance, kind() == Image::Kind::host)));
+  last_member_ = first_member;
+  for (const rex_member_entry *member = first_member; member; member = member->next) {
+    const std::string symbol = symbol_of(*member);
+    if (!image_.symbol(symbol)) continue;
+#if REX_LLVM_ABI <= 15
+    if (kind() == Image::Kind::host) {
+      problems.add(std::string("the static data member `") + member->member +
+                   "` of a class template cannot be updated on the host device of LLVM 15: use LLVM 16 or later");
+      continue; // the image has no table with instantiations
+    }
+#endif
+    add(REX_ENTRY(member->address, "", member->bytes, 0), symbol);
+  }
   if (!missing.empty())
     problems.add("the device image lacks " + missing + ": build host files and image from the same lowering");
   else if (!is_built_for_this_abi(table))
@@ -2162,6 +2190,20 @@ void rex_instance_entry::add(const char *kernel_name, const char *type_name, con
   parameters = parameters_count;
   next = first_instance;
   first_instance = this;
+}
+
+void *rex_member_entry::add(const char *member_name, const char *type_name, const char *renamed,
+                            void *object_address, size_t object_bytes) {
+  if (!member) {
+    member = member_name;
+    type = type_name;
+    renamed_types = renamed;
+    address = object_address;
+    bytes = object_bytes;
+    next = first_member;
+    first_member = this;
+  }
+  return this;
 }
 
 // Protected: the symbol is exported, but each library calls its own.

@@ -306,6 +306,27 @@ rex_target_memcpy_rect_async(void *to, const void *from, size_t element_bytes, i
 #ifdef __cplusplus
 }
 
+/* ---- Private static data members ------------------------------------------------------------------------ */
+
+/* Where a member is that only its class may name: REX_PRIVATE_MEMBER(tag, Counter::hidden); the arguments of an
+ * explicit instantiation are free of access control, and the friend that it defines is found by its tag. */
+#if __cplusplus >= 201103L
+#define REX_CONSTANT constexpr
+#else
+#define REX_CONSTANT
+#endif
+template <typename Tag, typename Value, Value *Object> struct rex_private_member {
+  friend REX_CONSTANT void *rex_private_address(Tag) { return Object; }
+  friend REX_CONSTANT size_t rex_private_bytes(Tag) { return sizeof(Value); }
+};
+#define REX_PRIVATE_MEMBER(tag, member)                                                                        \
+  struct tag;                                                                                                \
+  REX_CONSTANT void *rex_private_address(tag *);                                                             \
+  REX_CONSTANT size_t rex_private_bytes(tag *);                                                              \
+  template struct rex_private_member<tag *, __typeof__(member), &member>
+#define REX_ADDRESS_OF_PRIVATE(tag) rex_private_address((tag *)0)
+#define REX_BYTES_OF_PRIVATE(tag) rex_private_bytes((tag *)0)
+
 /* ---- Kernels of templates ------------------------------------------------------------------------------ */
 
 /* The entry of one instantiation of a kernel template; its address is the host key. register_cubin.cpp makes
@@ -346,6 +367,43 @@ private:
 };
 template <typename Tag> rex_instance_entry rex_instance<Tag>::entry;
 template <typename Tag> void *const rex_instance<Tag>::is_known = rex_instance<Tag>::add();
+
+/* The entry of a static data member of one instantiation of a class template, for directives that name it:
+ * REX_MEMBER_NAME(value); once, REX_MEMBER_ON_DEVICE(value, Box<int>); before the directive. register_cubin.cpp makes the device
+ * symbol of the class's type; no device code uses what has none. */
+struct REX_HIDDEN rex_member_entry {
+  void *add(const char *member_name, const char *type_name, const char *renamed, void *object_address,
+            size_t object_bytes);
+  const char *member, *type, *renamed_types;
+  void *address;
+  size_t bytes;
+  rex_member_entry *next;
+};
+template <typename Name, typename Class, typename Value, Value *Object> struct REX_HIDDEN rex_static_member {
+  static void *const is_known;
+
+private:
+  static rex_member_entry entry; /* zero before any constructor runs */
+};
+template <typename Name, typename Class, typename Value, Value *Object>
+rex_member_entry rex_static_member<Name, Class, Value, Object>::entry;
+template <typename Name, typename Class, typename Value, Value *Object>
+void *const rex_static_member<Name, Class, Value, Object>::is_known =
+    entry.add(Name::rex_name(), typeid(Class).name(), Name::rex_renamed(), (void *)Object, sizeof(Value));
+#define REX_MEMBER_NAME(member)                                                                              \
+  struct rex_name_of_##member {                                                                              \
+    static const char *rex_name() { return #member; }                                                        \
+    static const char *rex_renamed() { return REX_RENAMED_TYPES; }                                           \
+  }
+#if __cplusplus >= 201103L
+#define REX_MEMBER_ON_DEVICE(member, ...)                                                                    \
+  ((void)rex_static_member<rex_name_of_##member, __VA_ARGS__, __typeof__(__VA_ARGS__::member),               \
+                           &__VA_ARGS__::member>::is_known)
+#else
+#define REX_MEMBER_ON_DEVICE(member, class_type)                                                             \
+  ((void)rex_static_member<rex_name_of_##member, class_type, __typeof__(class_type::member),                 \
+                           &class_type::member>::is_known)
+#endif
 
 /* The type of a variable that the file does not spell. */
 #define REX_TYPE_OF(variable) typename rex_plain<decltype(variable)>::rex_type

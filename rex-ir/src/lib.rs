@@ -31,6 +31,7 @@ pub mod namer;
 pub mod print;
 pub mod program;
 pub mod region;
+pub mod static_member;
 pub mod symbol;
 pub mod ty;
 pub mod verify;

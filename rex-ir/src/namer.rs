@@ -18,6 +18,8 @@ pub const CLASS_PARAMETER: &str = "rex_Class";
 pub const TYPE_SUFFIX: &str = "__type";
 /// Stands for a namespace without a name in qualifiers.
 pub const UNNAMED_NAMESPACE: &str = "rex_unnamed";
+/// The variable in [`static_storage`].
+pub const STATIC_OBJECT: &str = "rex_object";
 /// How the name of a struct begins that the user gave no tag.
 pub const UNTAGGED_PREFIX: &str = "rex_untagged_";
 
@@ -58,6 +60,11 @@ pub fn variable_entry_name(device_name: &str) -> SmolStr {
 /// Name of the entry that says what the program demands of its devices.
 pub const REQUIREMENTS_ENTRY_NAME: &str = "OUT__requirements__omp_offload_entry__";
 
+/// The tag by which the entry of a private static data member finds it.
+pub fn private_member(member: &str) -> SmolStr {
+    format_smolstr!("OUT__member__{}__", identifier(member))
+}
+
 /// The pointer through which device code reaches a variable, on both sides.
 ///
 /// # Source
@@ -81,13 +88,30 @@ pub fn argument(variable: &str) -> SmolStr {
 /// # Source
 /// Itanium C++ ABI, 5.1.3: a name of file scope stays as it is, a nested one is `_ZN`, the length and text of each component, `E`.
 pub fn device_variable(program: &Program, symbol: SymbolId) -> SmolStr {
-    mangled(program, symbol, device_identifier(program, symbol))
+    match program.static_members.contains_key(&symbol) {
+        true => device_static_member(program, symbol),
+        false => mangled(program, symbol, device_identifier(program, symbol)),
+    }
 }
 
 /// The device symbol of the pointer to a variable.
 pub fn device_reference(program: &Program, symbol: SymbolId) -> SmolStr {
+    if program.static_members.contains_key(&symbol) {
+        return device_static_member(program, symbol);
+    }
     let pointer = reference_pointer(&device_identifier(program, symbol));
     mangled(program, symbol, pointer)
+}
+
+/// The object of a static data member, inside the function [`static_storage`].
+///
+/// # Source
+/// Itanium C++ ABI, 5.1.6: a variable inside a function is `_ZZ`, the function's encoding, `E`, its own name.
+fn device_static_member(program: &Program, symbol: SymbolId) -> SmolStr {
+    let function = static_storage(program.name(symbol));
+    let encoding = mangled(program, symbol, function);
+    let encoding = encoding.trim_start_matches("_Z");
+    format_smolstr!("_ZZ{encoding}vE{}{STATIC_OBJECT}", STATIC_OBJECT.len())
 }
 
 /// The symbol of an identifier that stands where a variable does.
@@ -107,6 +131,34 @@ fn mangled(program: &Program, symbol: SymbolId, identifier: SmolStr) -> SmolStr 
         .map(|component| format!("{}{component}", component.len()))
         .collect();
     format_smolstr!("_ZN{components}E")
+}
+
+/// The static member function of the device file that gives the object of a static data member.
+pub fn static_accessor(member: &str) -> SmolStr {
+    format_smolstr!("rex_static_{member}")
+}
+
+/// The static member function that has the object, or the pointer to it, as a variable of its own.
+pub fn static_storage(member: &str) -> SmolStr {
+    format_smolstr!("rex_storage_{member}")
+}
+
+/// The static member function that constructs the object.
+pub fn static_constructor(member: &str) -> SmolStr {
+    format_smolstr!("rex_construct_{member}")
+}
+
+/// The host's pointer to a variable that device code reaches through one, as it can be named everywhere.
+pub fn host_pointer(program: &Program, symbol: SymbolId) -> SmolStr {
+    let qualified = program.symbols[symbol].qualified_name();
+    match program.static_members.get(&symbol) {
+        Some(member) => {
+            let own = format_smolstr!("{}::{}", member.class_path, program.name(symbol));
+            let namespaces = qualified.strip_suffix(&*own).unwrap_or_default();
+            reference_pointer(&format!("{namespaces}{}", identifier(&own)))
+        }
+        None => reference_pointer(&qualified),
+    }
 }
 
 /// What wraps the `number`-th lambda of a file, to tell its type from all others.

@@ -17,6 +17,7 @@ use crate::launch::Launch;
 use crate::lifecycle::Lifecycle;
 use crate::map::{MapArrays, Mapper};
 use crate::region::{Construct, ConstructId, DataConstruct, LoopNest, ReductionOperation, Region};
+use crate::static_member::StaticMember;
 use crate::symbol::{ScopeTree, Symbol, SymbolId, SymbolKind};
 use crate::ty::{Record, TypeId, TypeTable};
 
@@ -63,6 +64,12 @@ pub struct Program {
     pub external_device_functions: Vec<SmolStr>,
     /// Text that device code has in place of what only C takes, or inserts where C needs no word, in source order.
     pub conversions: Vec<(TextRange, SmolStr)>,
+    /// Static data members, in the order of their declarations.
+    pub static_members: IndexMap<SymbolId, StaticMember>,
+    /// Variables that are a static data member of one instantiation, `Box<int>::value`, with that of the template.
+    pub static_member_instances: IndexMap<SymbolId, SymbolId>,
+    /// Names in the unit that mean a static data member which is an object, in source order.
+    pub static_member_uses: Vec<(TextRange, SymbolId)>,
     /// Declarations that `allocate` directives give an alignment: where they begin, and the value.
     pub alignments: Vec<(TextRange, TextRange)>,
     /// Text of C that device code cannot have, and why not.
@@ -230,11 +237,14 @@ impl Program {
     /// The host's pointer to a `declare target link` variable, as it can be named everywhere.
     pub fn link_pointer(&self, symbol: SymbolId) -> Option<SmolStr> {
         let is_link = self.declare_target.get(&symbol) == Some(&DeviceStorage::Link);
-        is_link.then(|| crate::namer::reference_pointer(&self.symbols[symbol].qualified_name()))
+        is_link.then(|| crate::namer::host_pointer(self, symbol))
     }
 
     /// Whether the unit only declares a variable.
     pub fn is_external(&self, symbol: SymbolId) -> bool {
+        if let Some(member) = self.static_members.get(&symbol) {
+            return !member.is_defined();
+        }
         let found = &self.symbols[symbol];
         found.initializer.is_none()
             && found.declaration.is_some_and(|declaration| {

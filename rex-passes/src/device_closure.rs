@@ -156,6 +156,7 @@ fn closure(cx: &mut PassCx<'_>) -> DeviceCode {
     }
     let variables = declarations(program, &closure.variables);
     report_missing(cx, missing);
+    report_members_of_templates(cx, &variables);
 
     let program = &*cx.program;
     let regions = program.regions.iter();
@@ -292,10 +293,18 @@ fn take_as_it_is(program: &Program, id: FunctionId, function: &Function, closure
     }
     closure.pending.extend(function.calls.iter().cloned());
     for symbol in &function.globals {
-        if program.symbols[*symbol].kind == SymbolKind::Global {
+        if is_global(program, *symbol) {
             closure.variables.insert(*symbol);
         }
     }
+}
+
+/// Whether a symbol is a variable that all functions share.
+fn is_global(program: &Program, symbol: SymbolId) -> bool {
+    matches!(
+        program.symbols[symbol].kind,
+        SymbolKind::Global | SymbolKind::StaticField
+    )
 }
 
 fn follow(program: &Program, call: &Call, closure: &mut Closure, missing: &mut Vec<Call>) {
@@ -448,6 +457,9 @@ fn read_initializer(program: &Program, symbol: SymbolId, closure: &mut Closure) 
     let Some(initializer) = program.symbols[symbol].initializer else {
         return;
     };
+    let uses = program.static_member_uses.iter();
+    let uses = uses.filter(|(at, _)| initializer.contains_range(*at));
+    closure.variables.extend(uses.map(|(_, member)| *member));
     for at in names_in(program.source(), initializer) {
         let name = program.text(at);
         let Some(inner) = program.scopes.resolve(&program.symbols, name, at) else {
@@ -483,6 +495,10 @@ fn declarations(program: &Program, variables: &IndexSet<SymbolId>) -> IndexSet<S
 
 fn storage(program: &Program, symbol: SymbolId) -> DeviceStorage {
     let found = &program.symbols[symbol];
+    let member = program.static_members.get(&symbol);
+    if member.is_some_and(|member| member.is_constant) {
+        return DeviceStorage::Constant;
+    }
     let element = program.types.innermost_element(found.ty);
     let is_initialized = |id: &SymbolId| program.symbols[*id].initializer.is_some();
     // A constant is compiled into the image; it has internal linkage in C++, so no entry could find it.
@@ -525,6 +541,11 @@ fn is_constructed(program: &Program, symbol: SymbolId, depth: u32) -> bool {
         return false;
     }
     let found = &program.symbols[symbol];
+    // No kernel knows all instantiations.
+    let member = program.static_members.get(&symbol);
+    if member.is_some_and(|member| member.is_of_template) {
+        return false;
+    }
     let record = program
         .types
         .record(program.types.innermost_element(found.ty));
@@ -586,6 +607,32 @@ fn report_missing(cx: &mut PassCx<'_>, missing: Vec<Call>) {
             continue;
         };
         cx.diagnostics.push(diagnostic);
+    }
+}
+
+/// With unified shared memory, a pointer to each instantiation of a template's member would have to be known to the runtime.
+fn report_members_of_templates(cx: &mut PassCx<'_>, variables: &IndexSet<SymbolId>) {
+    for symbol in variables {
+        let program = &*cx.program;
+        let member = program.static_members.get(symbol);
+        let Some(member) = member.filter(|member| member.is_of_template) else {
+            continue;
+        };
+        if storage(program, *symbol) == DeviceStorage::Shared
+            && let Some(at) = program.symbols[*symbol].declared_at.or(member.in_class)
+        {
+            let headline = format!(
+                "the static member `{}` of a template in device code is not supported with unified shared memory",
+                program.name(*symbol)
+            );
+            let diagnostic = cx
+                .diagnostic(Code::UnsupportedCapture, at, headline)
+                .with_note("nothing lists the instantiations, each of which would need a pointer")
+                .with_help(
+                    "map it in the regions that use it, or make it a variable of a namespace",
+                );
+            cx.diagnostics.push(diagnostic);
+        }
     }
 }
 

@@ -37,15 +37,23 @@ impl Pass for OffloadEntries {
             })
             .collect();
         for (symbol, storage) in &program.device_code.variables {
-            if *storage == DeviceStorage::Constant || program.is_external(*symbol) {
+            let member = program.static_members.get(symbol);
+            // Where host code names an instantiation, it says so to the runtime.
+            let is_of_template = member.is_some_and(|member| member.is_of_template);
+            if *storage == DeviceStorage::Constant || program.is_external(*symbol) || is_of_template
+            {
                 continue;
             }
             let device_name = match storage.is_behind_pointer() {
                 true => namer::device_reference(program, *symbol),
                 false => namer::device_variable(program, *symbol),
             };
+            let name = match member {
+                Some(_) => &program.symbols[*symbol].qualified_name(),
+                None => &device_name,
+            };
             entries.push(Entry {
-                name: namer::variable_entry_name(&device_name),
+                name: namer::variable_entry_name(name),
                 kind: EntryKind::Variable {
                     symbol: *symbol,
                     device_name,

@@ -46,7 +46,7 @@ const HOST_IMAGE_FLAGS: &[&str] = &[
 ];
 /// The symbols that the runtime looks up in an image for the host: kernels and variables. A variable has its plain name, or
 /// is nested in a namespace or class; other names of C++ are functions, which only code of the image itself calls.
-const HOST_IMAGE_SYMBOLS: &str = "{ global: *__kernel__*; [!_]*; _[!Z]*; _ZN*E; local: _Z*; };";
+const HOST_IMAGE_SYMBOLS: &str = "{ global: *__kernel__*; [!_]*; _[!Z]*; _ZN*E; _ZZN*10rex_object; *__image_entry; local: _Z*; };";
 const HOST_IMAGE_LIBRARIES: &[&str] = &["-lm", "-lpthread"];
 
 impl DeviceBuild<'_> {

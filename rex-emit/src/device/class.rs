@@ -7,13 +7,14 @@ use std::collections::BTreeSet;
 
 use rex_ir::item::FunctionId;
 use rex_ir::program::{DeviceFunction, Program};
+use rex_ir::symbol::SymbolId;
 use rex_syntax::edit::{EditConflict, EditSet};
 use rex_syntax::kind::Kind;
 use rex_syntax::layout::indent_at;
 use rex_syntax::source::Language;
 use rex_syntax::{TextRange, TextSize, lex};
 
-use super::{function, instances, kernel, references};
+use super::{function, instances, kernel, references, statics};
 
 /// Marks a function that host and device can call.
 pub(super) const BOTH_SIDES: &str = "__host__ __device__ ";
@@ -26,6 +27,8 @@ pub(super) fn print(
 ) -> Result<String, EditConflict> {
     let mut edits = EditSet::new();
     let mut replaced = TextRange::empty(range.start());
+    // Functions whose text is not copied as it stands.
+    let mut covered: Vec<TextRange> = Vec::new();
     for (id, function) in program.functions.iter() {
         let is_inside = function.in_class && range.contains_range(function.range);
         if !is_inside || replaced.contains_range(function.range) {
@@ -40,13 +43,16 @@ pub(super) fn print(
         };
         if let Some(instantiator) = instantiator {
             replaced = function.range;
+            covered.push(replaced);
             let text = instances::text(program, instantiator, replaced)?;
             edits.replace(replaced - range.start(), text);
         } else if is_of_host {
             replaced = TextRange::new(function.declarator_end, function.range.end());
+            covered.push(replaced);
             edits.replace(replaced - range.start(), ";");
         } else if let Some(device) = device.filter(has_replacements) {
             replaced = function.range;
+            covered.push(replaced);
             let text = function::print(program, device, BOTH_SIDES);
             edits.replace(replaced - range.start(), text);
         } else {
@@ -55,15 +61,27 @@ pub(super) fn print(
             }
             if let Some((at, lines)) = references::at_body(program, function) {
                 edits.insert(at - range.start(), 0, lines);
-                for (at, word) in references::unqualified(program, &function.globals, function.body)
-                {
-                    edits.replace(at - range.start(), word.to_string());
-                }
+            }
+            covered.push(function.range);
+            for (at, word) in references::unqualified(program, &function.globals, function.range) {
+                edits.replace(at - range.start(), word.to_string());
             }
         }
         let team = device.and_then(|device| function::print_team_member(program, device));
         if let Some(text) = team {
             edits.insert(function.range.end() - range.start(), 0, text);
+        }
+    }
+    let variables = &program.device_code.variables;
+    let globals: Vec<SymbolId> = variables.iter().map(|(symbol, _)| *symbol).collect();
+    for (place, text) in statics::definitions_of_templates(program, range) {
+        edits.replace(place - range.start(), text);
+        covered.push(place);
+    }
+    covered.extend(statics::declared_in(program, range));
+    for (at, word) in statics::words(program, &globals, range) {
+        if !covered.iter().any(|covered| covered.contains_range(at)) {
+            edits.replace(at - range.start(), word.to_string());
         }
     }
     for method in &program.method_declarations {
@@ -160,12 +178,14 @@ fn lacks_something(program: &Program, id: FunctionId) -> bool {
     });
     let variables = &program.device_code.variables;
     let lacks_variable = function.globals.iter().any(|global| {
-        !variables.iter().any(|(variable, _)| variable == global) && !program.is_external(*global)
+        let is_member = program.static_members.contains_key(global);
+        !variables.iter().any(|(variable, _)| variable == global)
+            && (is_member || !program.is_external(*global))
     });
     lacks_function || lacks_variable
 }
 
-/// What kernels need in class bodies: the member functions that have their bodies, and the rights of friends.
+/// What kernels need in class bodies: the member functions that have their bodies, and the rights of friends; and the objects of static members.
 fn members(program: &Program, range: TextRange) -> Vec<(TextRange, Vec<String>)> {
     let mut members: Vec<(TextRange, Vec<String>)> = Vec::new();
     let mut add = |body: TextRange, declaration: String| match members
@@ -197,6 +217,11 @@ fn members(program: &Program, range: TextRange) -> Vec<(TextRange, Vec<String>)>
             false => kernel::member_declaration(program, kernel),
         };
         add(body, declaration);
+    }
+    for (body, declarations) in statics::declarations(program, range) {
+        for declaration in declarations {
+            add(body, declaration);
+        }
     }
     members
 }

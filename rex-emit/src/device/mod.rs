@@ -9,6 +9,7 @@ mod instances;
 mod kernel;
 mod namespaces;
 mod references;
+mod statics;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -490,6 +491,15 @@ impl<'p> Device<'p> {
             return Ok(());
         };
         self.header();
+        let members = &self.program.static_members;
+        if symbols.iter().any(|symbol| members.contains_key(symbol)) {
+            for symbol in symbols {
+                for line in statics::definition(self.program, *symbol) {
+                    self.line(&line);
+                }
+            }
+            return Ok(());
+        }
         if storages.iter().any(|storage| storage.needs_reference()) {
             self.type_in_declaration(symbols, range)?;
             for symbol in symbols {
@@ -687,9 +697,16 @@ impl<'p> Device<'p> {
         }
         for entry in &self.program.entries {
             if let EntryKind::Variable {
-                symbol, storage, ..
+                symbol,
+                storage,
+                device_name,
             } = &entry.kind
             {
+                if self.program.static_members.contains_key(symbol) {
+                    let object = statics::entry_object(self.program, *symbol);
+                    self.line(&format!("REX_STATIC_MEMBER({device_name}, {object})"));
+                    continue;
+                }
                 let name = match storage.is_behind_pointer() {
                     true => references::pointer(self.program, *symbol),
                     false => self.program.name(*symbol).clone(),

@@ -11,6 +11,7 @@ use rex_syntax::{TextRange, TextSize, lex};
 use smol_str::SmolStr;
 
 use super::kernel::{STEP, declare_pointer};
+use super::statics;
 
 /// The pointer's name in the device file.
 pub(super) fn pointer(program: &Program, symbol: SymbolId) -> SmolStr {
@@ -81,6 +82,10 @@ pub(super) fn constructions(program: &Program) -> Vec<String> {
     let named: Vec<SymbolId> = variables.iter().map(|(symbol, _)| *symbol).collect();
     let mut lines = of_globals(program, &named);
     for symbol in constructed {
+        if program.static_members.contains_key(&symbol) {
+            lines.push(statics::construction(program, symbol));
+            continue;
+        }
         let found = &program.symbols[symbol];
         let ty = program.types.spell(program.types.object_type(found.ty));
         let value = found.initializer.map_or(String::new(), |at| {
@@ -97,7 +102,11 @@ pub(super) fn constructions(program: &Program) -> Vec<String> {
     lines
 }
 
-fn without_qualifiers(program: &Program, globals: &[SymbolId], range: TextRange) -> String {
+pub(super) fn without_qualifiers(
+    program: &Program,
+    globals: &[SymbolId],
+    range: TextRange,
+) -> String {
     let mut text = String::new();
     let mut end = range.start();
     for (at, word) in unqualified(program, globals, range) {
@@ -117,14 +126,14 @@ pub(super) fn at_body(program: &Program, function: &Function) -> Option<(TextSiz
     (!text.is_empty()).then_some((at, text))
 }
 
-/// Edits that take the qualifiers off the names of such variables.
+/// Edits that take the qualifiers off the names of such variables, and that give static data members the words of the device file.
 pub(super) fn unqualified(
     program: &Program,
     globals: &[SymbolId],
     range: TextRange,
 ) -> Vec<(TextRange, SmolStr)> {
     let source = program.source();
-    let mut words = Vec::new();
+    let mut words = statics::words(program, globals, range);
     for symbol in with_references(program, globals) {
         let found = &program.symbols[symbol];
         // Where a chain of names and `::` begins.
@@ -158,9 +167,10 @@ pub(super) fn unqualified(
 
 fn with_references(program: &Program, globals: &[SymbolId]) -> impl Iterator<Item = SymbolId> {
     globals.iter().copied().filter(|symbol| {
-        program
-            .device_storage(*symbol)
-            .is_some_and(DeviceStorage::needs_reference)
+        !program.static_members.contains_key(symbol)
+            && program
+                .device_storage(*symbol)
+                .is_some_and(DeviceStorage::needs_reference)
     })
 }
 
@@ -170,7 +180,7 @@ fn qualified(program: &Program, symbol: SymbolId, name: &str) -> String {
     format!("{qualifier}{name}")
 }
 
-fn reference_to(types: &TypeTable, ty: TypeId, name: &str) -> String {
+pub(super) fn reference_to(types: &TypeTable, ty: TypeId, name: &str) -> String {
     match types.get(types.object_type(ty)).kind {
         TypeKind::Array { .. } => types.declare(ty, &format!("(&{name})")),
         _ => types.declare(ty, &format!("&{name}")),

@@ -27,6 +27,7 @@ impl Host<'_> {
             one_line(&self.directive_words(data.construct))
         ));
         let maps = self.map_code(arrays, pragma);
+        code.lines(self.members_on_device(&data.maps));
         code.lines(&maps.setup);
         if data.kind == DataConstructKind::Data {
             self.bracket(data, arrays, &maps, code);

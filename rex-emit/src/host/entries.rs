@@ -23,6 +23,21 @@ const REQUIREMENTS: [(Requirements, &str); 4] = [
     (Requirements::DYNAMIC_ALLOCATORS, "REX_DYNAMIC_ALLOCATORS"),
 ];
 
+/// What an entry says of a variable.
+struct HostObject {
+    address: String,
+    bytes: String,
+}
+
+impl HostObject {
+    fn named(name: &str) -> HostObject {
+        HostObject {
+            address: format!("&{name}"),
+            bytes: format!("sizeof({name})"),
+        }
+    }
+}
+
 impl Host<'_> {
     /// Header and kernel entries after the last top include; entries of variables at the end, where their names are known.
     pub(super) fn header(&mut self) {
@@ -50,6 +65,7 @@ impl Host<'_> {
             "#define REX_SOURCE_FILE \"{}\"",
             crate::common::text::escaped(file)
         ));
+        lines.extend(self.names_of_members());
         let mut kernels = Vec::new();
         let mut variables = Vec::new();
         let mut requires = Vec::new();
@@ -72,10 +88,13 @@ impl Host<'_> {
                     device_name,
                     storage,
                 } => {
-                    let name = self.program.symbols[*symbol].qualified_name();
-                    let name = match storage.is_behind_pointer() {
-                        true => namer::reference_pointer(&name),
-                        false => name,
+                    let object = match storage.is_behind_pointer() {
+                        true => {
+                            let pointer = namer::host_pointer(self.program, *symbol);
+                            variables.extend(self.pointer_to_member(*symbol, &pointer));
+                            HostObject::named(&pointer)
+                        }
+                        false => self.host_object(*symbol, &mut variables),
                     };
                     let flags = match storage {
                         DeviceStorage::Link => "REX_LINK",
@@ -85,8 +104,8 @@ impl Host<'_> {
                         | DeviceStorage::Constant => "0",
                     };
                     variables.push(format!(
-                        "static struct __tgt_offload_entry {} REX_OFFLOAD_ENTRY =\n    REX_GLOBAL_ENTRY(&{name}, \"{device_name}\", sizeof({name}), {flags});",
-                        entry.name
+                        "static struct __tgt_offload_entry {} REX_OFFLOAD_ENTRY =\n    REX_GLOBAL_ENTRY({}, \"{device_name}\", {}, {flags});",
+                        entry.name, object.address, object.bytes
                     ));
                 }
                 EntryKind::Constructors(names) => {
@@ -142,12 +161,46 @@ impl Host<'_> {
         }
     }
 
+    /// The definition of the pointer to a static member, behind all classes of the file. Every file that defines the member defines it.
+    fn pointer_to_member(&self, symbol: SymbolId, pointer: &str) -> Vec<String> {
+        let Some(member) = self.program.static_members.get(&symbol) else {
+            return Vec::new();
+        };
+        let mut lines = Vec::new();
+        let address = self.host_object(symbol, &mut lines).address;
+        let linkage = match member.is_shared_by_files() {
+            true => "__attribute__((weak)) ",
+            false => "",
+        };
+        lines.push(format!("{linkage}void *{pointer} = (void *){address};"));
+        lines
+    }
+
+    /// How an entry names a variable; `lines` gets what it needs before it.
+    fn host_object(&self, symbol: SymbolId, lines: &mut Vec<String>) -> HostObject {
+        let name = self.program.symbols[symbol].qualified_name();
+        let member = self.program.static_members.get(&symbol);
+        if member.is_none_or(|member| member.is_public) {
+            return HostObject::named(&name);
+        }
+        let tag = namer::private_member(&name);
+        lines.push(format!("REX_PRIVATE_MEMBER({tag}, {name});"));
+        HostObject {
+            address: format!("REX_ADDRESS_OF_PRIVATE({tag})"),
+            bytes: format!("REX_BYTES_OF_PRIVATE({tag})"),
+        }
+    }
+
     /// A pointer behind each variable that device code reaches through one: its host side, which maps and the runtime name.
     pub(super) fn reference_pointers(&mut self) {
         let mut places: Vec<(TextRange, Vec<String>)> = Vec::new();
         for (symbol, storage) in &self.program.device_code.variables {
             let found = &self.program.symbols[*symbol];
-            let (true, Some(declaration)) = (storage.is_behind_pointer(), found.declaration) else {
+            let place = match self.program.static_members.get(symbol) {
+                Some(member) => class_item(&self.program.items, member.in_class),
+                None => found.declaration,
+            };
+            let (true, Some(declaration)) = (storage.is_behind_pointer(), place) else {
                 continue;
             };
             let line = self.reference_pointer(*symbol);
@@ -170,6 +223,12 @@ impl Host<'_> {
     fn reference_pointer(&self, symbol: SymbolId) -> String {
         let program = self.program;
         let found = &program.symbols[symbol];
+        if program.static_members.contains_key(&symbol) {
+            // The definition stands with the entry, behind that of the member.
+            let pointer = namer::host_pointer(program, symbol);
+            let name = pointer.rsplit("::").next().unwrap_or(&pointer);
+            return format!("extern void *{name};");
+        }
         let pointer = namer::reference_pointer(&found.name);
         if program.is_external(symbol) {
             return format!("extern void *{pointer};");
@@ -270,6 +329,16 @@ impl Host<'_> {
                 (line_start(source, first), "", "\n\n")
             }
         }
+    }
+}
+
+/// The item of file or namespace scope with the class that a range stands in.
+fn class_item(items: &[Item], in_class: Option<TextRange>) -> Option<TextRange> {
+    let range = in_class?;
+    let item = items.iter().find(|item| item.range.contains_range(range))?;
+    match &item.kind {
+        ItemKind::Block { items, .. } => class_item(items, in_class),
+        _ => Some(item.range),
     }
 }
 

@@ -31,6 +31,7 @@ impl Host<'_> {
             one_line(&self.directive_words(region.construct))
         ));
         let maps = self.map_code(arrays, place);
+        code.lines(self.members_on_device(&region.maps));
         code.lines(&maps.setup);
         let mut settled = Settled {
             in_task: self.is_task(region.construct),

@@ -8,6 +8,7 @@ mod entries;
 mod fallback;
 mod launch;
 mod maps;
+mod members;
 mod newer;
 mod renames;
 mod task;

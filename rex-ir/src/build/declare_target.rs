@@ -1,15 +1,13 @@
 //! `declare target`: variables that live on the device, and functions that other files call there.
 
 use rex_syntax::TextRange;
-use rex_syntax::diag::{Code, Diagnostic, Severity};
-use rex_syntax::kind::{Field, Kind};
+use rex_syntax::diag::{Code, Diagnostic};
 use rex_syntax::lex;
 use rex_syntax::omp::clause::{Clause, ClauseName};
 use rex_syntax::omp::directive::{Directive, Leaf};
 use smol_str::SmolStr;
 
 use super::Builder;
-use super::types::declared_name;
 use crate::item::{DeviceStorage, Function, Item, ItemKind, prototypes};
 use crate::program::redeclarations;
 use crate::symbol::{SymbolId, SymbolKind};
@@ -53,7 +51,7 @@ impl Builder<'_> {
             return;
         }
         if let Some(argument) = directive.argument {
-            for name in lex::identifiers(self.source, argument).collect::<Vec<_>>() {
+            for name in self.names_of_list(argument) {
                 self.declare_target_name(name, DeviceStorage::Enter);
             }
         }
@@ -68,6 +66,23 @@ impl Builder<'_> {
                 self.declare_target_name(name, storage);
             }
         }
+    }
+
+    /// The names of `declare target(a, b::c)`, with their scopes.
+    fn names_of_list(&self, list: TextRange) -> Vec<TextRange> {
+        let mut names: Vec<TextRange> = Vec::new();
+        let mut is_open = false;
+        for token in lex::significant_tokens(self.source, list) {
+            let is_part =
+                token.kind == lex::TokenKind::Identifier || token.text(self.source) == "::";
+            match names.last_mut().filter(|_| is_open) {
+                Some(name) if is_part => *name = name.cover(token.range),
+                _ if is_part => names.push(token.range),
+                _ => {}
+            }
+            is_open = is_part;
+        }
+        names
     }
 
     /// `device_type(host)`: nothing of it lives on a device.
@@ -98,64 +113,45 @@ impl Builder<'_> {
     fn declare_target_name(&mut self, name: TextRange, storage: DeviceStorage) {
         let text = self.text(name);
         let symbol = self
-            .resolve_qualified(text, name)
+            .find_qualified(text, name)
             .or_else(|| self.scopes.resolve(&self.symbols, text, name));
         if let Some(symbol) = symbol
-            && self.symbols[symbol].kind == SymbolKind::StaticField
-        {
-            let diagnostic = self.static_member(name);
-            self.diagnostics.push(diagnostic);
-        } else if let Some(symbol) = symbol
             && self.symbols[symbol].kind.is_variable()
         {
+            self.check_static_member(symbol, storage, name);
             self.declare_target.insert(symbol, storage);
         } else {
             self.declare_target_function(text);
         }
     }
 
-    /// The name in `int C::count = 0;`.
-    fn definition_of_static_member(&self, symbol: SymbolId) -> Option<TextRange> {
-        let at = self.symbols[symbol].declared_at?;
-        let found = self.find_qualified(self.text(at), at)?;
-        let is_constant = self.constant_fields.contains(&found)
-            || self.types.get(self.symbols[symbol].ty).is_const;
-        (self.symbols[found].kind == SymbolKind::StaticField && !is_constant).then_some(at)
-    }
-
-    /// The names in `template <typename T> T S<T>::value = 0;` inside a range.
-    fn static_members_of_templates(&self, range: TextRange) -> Vec<TextRange> {
-        let unit = self.unit;
-        let templates = unit.tree.root().descendants().filter(|node| {
-            node.kind() == Kind::TemplateDeclaration && range.contains_range(node.range())
-        });
-        templates
-            .filter_map(|template| {
-                let declaration = template
-                    .children()
-                    .find(|inner| inner.kind() == Kind::Declaration)
-                    .filter(|inner| {
-                        let mut words = inner.children();
-                        !words.any(|word| matches!(word.text(), "const" | "constexpr"))
-                    })?;
-                let declarator = declaration.field(Field::Declarator)?;
-                let is_function = declarator
-                    .subtree()
-                    .any(|inner| inner.kind() == Kind::FunctionDeclarator);
-                let name = declared_name(declarator).filter(|_| !is_function)?;
-                (name.kind() == Kind::QualifiedIdentifier).then(|| name.range())
-            })
-            .collect()
-    }
-
-    fn static_member(&self, at: TextRange) -> Diagnostic {
-        let name = self.text(at);
-        Diagnostic::new(
+    /// A pointer to each instantiation would have to be known to the runtime, and the class of a header cannot be given the functions that device code needs.
+    fn check_static_member(&mut self, symbol: SymbolId, storage: DeviceStorage, at: TextRange) {
+        if self.symbols[symbol].kind != SymbolKind::StaticField {
+            return;
+        }
+        let member = self.static_members.get(&symbol);
+        let (note, help) = match member {
+            Some(member) if member.is_of_template && storage == DeviceStorage::Link => (
+                "nothing lists the instantiations, each of which would need a pointer",
+                "write `enter` in place of `link`",
+            ),
+            Some(member) if member.in_class.is_some() => return,
+            _ => (
+                "its class stands in a header that has no directives of its own",
+                "put `begin declare target` and `end declare target` around the class",
+            ),
+        };
+        let diagnostic = Diagnostic::new(
             Code::UnsupportedCapture,
             self.at(at),
-            format!("the static member `{name}` in `declare target` is not supported"),
-        )
-        .with_help("map it in the regions that use it, or make it a variable of a namespace")
+            format!(
+                "the static member `{}` in `declare target` is not supported",
+                self.text(at)
+            ),
+        );
+        self.diagnostics
+            .push(diagnostic.with_note(note).with_help(help));
     }
 
     /// A function of this name is for the device: here, if the unit defines it, else in another file.
@@ -194,22 +190,23 @@ impl Builder<'_> {
         let mut found = Vec::new();
         variables(&self.items, range, &mut found);
         for symbol in found {
-            if let Some(at) = self.definition_of_static_member(symbol) {
-                let diagnostic = self.static_member(at);
-                self.diagnostics.push(diagnostic);
-                continue;
-            }
             // A `link` inside the range says more.
             self.declare_target
                 .entry(symbol)
                 .or_insert(DeviceStorage::Enter);
         }
-        for at in self.static_members_of_templates(range) {
-            let mut diagnostic = self.static_member(at);
-            // The rest of the program may only read it.
-            diagnostic.severity = Severity::Warning;
-            let note = "regions have copies of its value: what they write to it is lost, and updates do nothing";
-            self.diagnostics.push(diagnostic.with_note(note));
+        let is_inside = |place: Option<TextRange>| place.is_some_and(|it| range.contains_range(it));
+        let members: Vec<SymbolId> = self
+            .static_members
+            .iter()
+            .filter(|(_, member)| is_inside(member.in_class) || is_inside(member.definition))
+            .map(|(symbol, _)| *symbol)
+            .filter(|symbol| self.is_static_object(*symbol))
+            .collect();
+        for symbol in members {
+            self.declare_target
+                .entry(symbol)
+                .or_insert(DeviceStorage::Enter);
         }
         self.add_device_functions(|function| range.contains_range(function.range));
         let declared: Vec<SmolStr> = prototypes(&self.items)

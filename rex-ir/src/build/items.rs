@@ -108,8 +108,13 @@ impl<'u> Builder<'u> {
             let Some(name) = declared_name(declarator) else {
                 continue;
             };
-            let Some(symbol) = self.symbol_declared_at(name.range(), last_component(name.text()))
-            else {
+            let symbol = match name.kind() {
+                Kind::QualifiedIdentifier => self.member_defined_at(name.range()),
+                _ => None,
+            };
+            let symbol = symbol
+                .or_else(|| self.symbol_declared_at(name.range(), last_component(name.text())));
+            let Some(symbol) = symbol else {
                 continue;
             };
             match self.symbols[symbol].kind {
@@ -122,6 +127,11 @@ impl<'u> Builder<'u> {
             (true, None) => ItemKind::Type,
             (false, _) => ItemKind::Variables(variables),
         }
+    }
+
+    fn member_defined_at(&self, range: TextRange) -> Option<SymbolId> {
+        let mut members = self.static_members.keys().copied();
+        members.find(|member| self.symbols[*member].declared_at == Some(range))
     }
 
     fn symbol_declared_at(&self, range: TextRange, name: &str) -> Option<SymbolId> {

@@ -28,6 +28,7 @@ mod regions;
 mod requires;
 mod scopes;
 mod spelled;
+mod static_members;
 mod tasks;
 mod types;
 mod views;
@@ -50,6 +51,7 @@ use crate::lifecycle::Lifecycle;
 use crate::map::Mapper;
 use crate::program::{DeclaredReduction, DeviceCode, Program};
 use crate::region::{Construct, DataConstruct, LoopNest, Region};
+use crate::static_member::StaticMember;
 use crate::symbol::{ScopeId, ScopeTree, Symbol, SymbolId};
 use crate::ty::{RecordId, TypeId, TypeTable};
 
@@ -80,6 +82,9 @@ pub fn build(sources: SourceMap, unit: Unit) -> (Program, Diagnostics) {
         device_functions: built.device_functions,
         external_device_functions: built.external_device_functions,
         conversions: built.conversions,
+        static_members: built.static_members,
+        static_member_instances: built.static_member_instances,
+        static_member_uses: built.static_member_uses,
         alignments: built.alignments,
         untranslatable: built.untranslatable,
         instances: built.instances,
@@ -114,6 +119,9 @@ struct Builder<'u> {
     device_functions: Vec<FunctionId>,
     external_device_functions: Vec<SmolStr>,
     conversions: Vec<(TextRange, SmolStr)>,
+    static_members: indexmap::IndexMap<SymbolId, StaticMember>,
+    static_member_instances: indexmap::IndexMap<SymbolId, SymbolId>,
+    static_member_uses: Vec<(TextRange, SymbolId)>,
     alignments: Vec<(TextRange, TextRange)>,
     untranslatable: Vec<(TextRange, SmolStr)>,
     instances: Instances,
@@ -160,6 +168,9 @@ struct Built {
     device_functions: Vec<FunctionId>,
     external_device_functions: Vec<SmolStr>,
     conversions: Vec<(TextRange, SmolStr)>,
+    static_members: indexmap::IndexMap<SymbolId, StaticMember>,
+    static_member_instances: indexmap::IndexMap<SymbolId, SymbolId>,
+    static_member_uses: Vec<(TextRange, SymbolId)>,
     alignments: Vec<(TextRange, TextRange)>,
     untranslatable: Vec<(TextRange, SmolStr)>,
     instances: Instances,
@@ -189,6 +200,9 @@ impl<'u> Builder<'u> {
             device_functions: Vec::new(),
             external_device_functions: Vec::new(),
             conversions: Vec::new(),
+            static_members: indexmap::IndexMap::new(),
+            static_member_instances: indexmap::IndexMap::new(),
+            static_member_uses: Vec::new(),
             alignments: Vec::new(),
             untranslatable: Vec::new(),
             instances: Instances::default(),
@@ -213,6 +227,7 @@ impl<'u> Builder<'u> {
         }
         self.read_scopes();
         self.read_items();
+        self.read_static_member_uses();
         self.read_declarative_directives();
         self.name_extents();
         self.read_constructs();
@@ -241,6 +256,9 @@ impl<'u> Builder<'u> {
             device_functions: self.device_functions,
             external_device_functions: self.external_device_functions,
             conversions: self.conversions,
+            static_members: self.static_members,
+            static_member_instances: self.static_member_instances,
+            static_member_uses: self.static_member_uses,
             alignments: self.alignments,
             untranslatable: self.untranslatable,
             instances: self.instances,

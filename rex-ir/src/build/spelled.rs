@@ -4,12 +4,12 @@ use rex_syntax::TextRange;
 use smol_str::{SmolStr, format_smolstr};
 
 use super::Builder;
-use super::names::{last_component, namespaces_around, squeeze, without_arguments};
+use super::names::{namespaces_around, squeeze, without_arguments};
 use crate::map::{PathStep, StepKind};
 use crate::namer;
 use crate::region::CapturedObject;
 use crate::symbol::{Symbol, SymbolId, SymbolKind};
-use crate::ty::{Extent, Meaning, Type, TypeId, TypeKind};
+use crate::ty::{Extent, Meaning, RecordId, Type, TypeId, TypeKind};
 
 impl Builder<'_> {
     /// The variable that a qualified name means: a static data member, or a variable of a namespace.
@@ -26,7 +26,9 @@ impl Builder<'_> {
         let ty = self.instance_type(self.symbols[found].ty, &spelled);
         let name = namer::identifier(&spelled).into();
         let key = spelled.clone();
-        Some(self.spelled_symbol(key, spelled, name, SymbolKind::StaticField, ty))
+        let symbol = self.spelled_symbol(key, spelled, name, SymbolKind::StaticField, ty);
+        self.static_member_instances.insert(symbol, found);
+        Some(symbol)
     }
 
     /// The type of a static member of an instantiation, which the compiler knows. Only the array around it is read from the template.
@@ -44,7 +46,7 @@ impl Builder<'_> {
         }
         let spelling = match extents.is_empty() {
             true => format_smolstr!("decltype({spelled})"),
-            false => format_smolstr!("std::remove_all_extents<decltype({spelled})>::type"),
+            false => format_smolstr!("typename std::remove_all_extents<decltype({spelled})>::type"),
         };
         let mut ty = self.types.named(spelling, Meaning::Unknown);
         for extent in extents.into_iter().rev() {
@@ -136,16 +138,28 @@ impl Builder<'_> {
         symbol
     }
 
+    /// The class that a qualifier without template arguments names: `Shape::Inner` of `geo::Shape::Inner`.
+    fn class_named(&self, qualifier: &str, at: TextRange) -> Option<RecordId> {
+        let mut parts = qualifier.split("::").map(str::trim);
+        let record_of = |symbol: SymbolId| self.types.record(self.symbols[symbol].ty);
+        let mut class = parts.find_map(|part| {
+            let found = self.scopes.resolve_type(&self.symbols, part, at)?;
+            record_of(found)
+        })?;
+        for part in parts {
+            let scope = self.scopes.scope(*self.class_scopes.get(&class)?);
+            let mut members = scope.names.get(part)?.iter().rev();
+            class = members.find_map(|member| record_of(*member))?;
+        }
+        Some(class)
+    }
+
     /// The declaration behind a qualified name.
     pub(super) fn find_qualified(&self, text: &str, at: TextRange) -> Option<SymbolId> {
         let plain = without_arguments(text);
         let (qualifier, name) = plain.rsplit_once("::")?;
-        let class = self
-            .scopes
-            .resolve_type(&self.symbols, last_component(qualifier), at)
-            .and_then(|class| self.types.record(self.symbols[class].ty));
-        if let Some(class) = class {
-            return self.static_fields.get(&(class, name.into())).copied();
+        if let Some(class) = self.class_named(qualifier, at) {
+            return self.static_field(class, name, at, 0);
         }
         let candidates = self.scopes.scope(self.scopes.root()).names.get(name)?;
         let is_named = |symbol: &&SymbolId| {

@@ -29,6 +29,10 @@ impl<'u> Builder<'u> {
             for list in beside.filter(|beside| beside.kind() == Kind::FieldInitializerList) {
                 self.collect_function_uses(list, &mut calls, &mut globals);
             }
+            let range = self.functions[id].range;
+            let members = self.static_member_uses.iter();
+            let members = members.filter(|(at, _)| range.contains_range(*at));
+            globals.extend(members.map(|(_, symbol)| *symbol));
             self.functions[id].calls = calls;
             self.functions[id].globals = globals.into_iter().collect();
         }

@@ -21,6 +21,7 @@ use crate::region::{
     SharingAttribute,
 };
 use crate::symbol::{SymbolId, SymbolKind};
+pub(super) use uses::qualified_around;
 use uses::{Use, Uses};
 
 /// A construct that was read.

@@ -51,6 +51,12 @@ pub(super) struct Name<'t> {
 }
 
 impl Uses {
+    /// Whether a clause of the region names a variable: it is mapped, whatever else it is.
+    fn is_of_clause(&self, symbol: SymbolId) -> bool {
+        let object = CapturedObject::Variable(symbol);
+        self.objects.get(&object).is_some_and(|seen| seen.explicit)
+    }
+
     pub(super) fn add(&mut self, object: CapturedObject, seen: Use) {
         let entry = self.objects.entry(object).or_insert(seen);
         entry.written |= seen.written;
@@ -274,6 +280,11 @@ impl<'u> Builder<'u> {
                     },
                 );
             }
+            SymbolKind::StaticField
+                if self.lives_on_device(symbol) && !uses.is_of_clause(symbol) =>
+            {
+                self.use_global(symbol, uses)
+            }
             SymbolKind::StaticField if self.constant_fields.contains(&symbol) => {}
             SymbolKind::Local | SymbolKind::StaticLocal
                 if self.is_constant(symbol)
@@ -308,6 +319,13 @@ impl<'u> Builder<'u> {
         construct: ConstructId,
         uses: &mut Uses,
     ) {
+        let found = self.find_qualified(whole.text(), name.at);
+        if let Some(member) = found.filter(|found| self.lives_on_device(*found)) {
+            let of_clause = self.resolve_qualified(whole.text(), name.at);
+            if !of_clause.is_some_and(|symbol| uses.is_of_clause(symbol)) {
+                return self.use_global(member, uses);
+            }
+        }
         match self.resolve_qualified(whole.text(), name.at) {
             Some(symbol)
                 if self.symbols[symbol].kind == SymbolKind::Global
@@ -362,7 +380,12 @@ impl<'u> Builder<'u> {
         })
     }
 
-    /// How a file-scope variable lives on the device without a map, if it does.
+    /// Whether a static member is an object of the device without a map.
+    fn lives_on_device(&self, symbol: SymbolId) -> bool {
+        self.is_static_object(symbol) && self.global_storage(symbol).is_some()
+    }
+
+    /// How a variable of file scope or a static member lives on the device without a map, if it does.
     fn global_storage(&self, symbol: SymbolId) -> Option<DeviceStorage> {
         match self.declare_target.get(&symbol) {
             // Mapped like any other variable.
@@ -371,7 +394,7 @@ impl<'u> Builder<'u> {
             None => {}
         }
         let found = &self.symbols[symbol];
-        if self.is_constant(symbol) {
+        if self.is_constant(symbol) || self.constant_fields.contains(&symbol) {
             return Some(DeviceStorage::Constant);
         }
         // A table of constants.
@@ -412,7 +435,7 @@ impl<'u> Builder<'u> {
 }
 
 /// The whole qualified name whose last component a node is.
-fn qualified_around(node: Node<'_>) -> Option<Node<'_>> {
+pub(in crate::build) fn qualified_around(node: Node<'_>) -> Option<Node<'_>> {
     let mut whole = node;
     while let Some(parent) = whole
         .parent()

@@ -51,6 +51,10 @@ impl<'u> Builder<'u> {
             };
             self.class_scopes.insert(record, inner);
             self.declare_members(record, inner, &qualifier, node.range());
+            if let Some(path) = &path {
+                let is_of_template = !context.heads.is_empty() || !context.class_heads.is_empty();
+                self.read_static_members(node, record, path, is_of_template);
+            }
         }
         let class = class_name
             .zip(path)

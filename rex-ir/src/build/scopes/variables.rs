@@ -35,6 +35,13 @@ impl<'u> Builder<'u> {
             let initializer = declarator
                 .field(Field::Value)
                 .or_else(|| node.field(Field::Value));
+            if context.function.is_none()
+                && let Some(member) = self.define_static_member(node, name, initializer)
+            {
+                let whole = self.completed_by_initializer(declared.ty, initializer);
+                self.complete_static_member(member, whole);
+                continue;
+            }
             let is_function = declared.parameters.is_some()
                 && matches!(self.types.get(declared.ty).kind, TypeKind::Function { .. });
             let kind = match (is_function, context.function) {

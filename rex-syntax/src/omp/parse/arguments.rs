@@ -400,11 +400,13 @@ fn split_at<'t>(
     let mut parts = Vec::new();
     let mut depth = 0usize;
     let mut start = 0;
+    let mut behind_arguments = 0;
     for (idx, token) in tokens.iter().enumerate() {
-        if token.kind != TokenKind::Punct {
+        if token.kind != TokenKind::Punct || idx < behind_arguments {
             continue;
         }
         match token.text(text) {
+            "<" => behind_arguments = template_arguments(text, tokens, idx).unwrap_or(0),
             "(" | "[" | "{" => depth += 1,
             ")" | "]" | "}" => depth = depth.saturating_sub(1),
             separator if depth == 0 && is_separator(separator) => {
@@ -416,4 +418,22 @@ fn split_at<'t>(
     }
     parts.push(&tokens[start..]);
     parts
+}
+
+/// Where the template arguments end that open at a token: those of a scope, `Box<int, 3>::value`, as others are no part of a list.
+fn template_arguments(text: &str, tokens: &[Token], open: usize) -> Option<usize> {
+    let mut depth = 0i32;
+    for (idx, token) in tokens.iter().enumerate().skip(open) {
+        match token.text(text) {
+            "<" => depth += 1,
+            ">" => depth -= 1,
+            ">>" => depth -= 2,
+            _ => {}
+        }
+        if depth <= 0 {
+            let after = tokens.get(idx + 1)?;
+            return (after.text(text) == "::").then_some(idx + 1);
+        }
+    }
+    None
 }

@@ -1,0 +1,346 @@
+//! Static data members on the device.
+//!
+//! CUDA has no memory on the device for a data member. So its class gets a static member function that gives the object, a variable of that function: its type and initial value keep their meaning, private
+//! names included, and the linker makes one object of what several files have. Device code calls the function where it names the member.
+
+use rex_ir::item::DeviceStorage;
+use rex_ir::namer;
+use rex_ir::program::Program;
+use rex_ir::static_member::StaticMember;
+use rex_ir::symbol::SymbolId;
+use rex_syntax::{TextRange, TextSize};
+use smol_str::SmolStr;
+
+use super::class::BOTH_SIDES;
+use super::kernel::{STEP, declare_pointer};
+use super::references::{reference_to, without_qualifiers};
+
+/// A static data member that device code has an object of.
+struct Member<'p> {
+    program: &'p Program,
+    symbol: SymbolId,
+    known: &'p StaticMember,
+    storage: DeviceStorage,
+}
+
+/// Such members whose class or definition stands in a range.
+fn members_in(program: &Program, range: TextRange) -> impl Iterator<Item = Member<'_>> {
+    program
+        .static_members
+        .iter()
+        .filter(move |(_, known)| {
+            let places = [known.in_class, known.definition];
+            let mut places = places.into_iter().flatten();
+            places.any(|place| range.contains_range(place))
+        })
+        .filter_map(|(symbol, _)| Member::of(program, *symbol))
+}
+
+/// What the classes in a range declare for their static members, by class body.
+pub(super) fn declarations(program: &Program, range: TextRange) -> Vec<(TextRange, Vec<String>)> {
+    members_in(program, range)
+        .filter(|member| {
+            let place = member.known.in_class;
+            place.is_some_and(|place| range.contains_range(place))
+        })
+        .filter_map(|member| {
+            let body = program.types.records[member.known.record].body?;
+            Some((body, member.in_class()))
+        })
+        .collect()
+}
+
+/// The declarations of static members in the classes of a range.
+pub(super) fn declared_in(program: &Program, range: TextRange) -> Vec<TextRange> {
+    let members = program.static_members.values();
+    let places = members.filter_map(|member| member.in_class);
+    places
+        .filter(|place| range.contains_range(*place))
+        .collect()
+}
+
+/// The definitions that stand for those of members of class templates in a range, with the places of these.
+pub(super) fn definitions_of_templates(
+    program: &Program,
+    range: TextRange,
+) -> Vec<(TextRange, String)> {
+    let symbols = program.static_members.keys();
+    symbols
+        .filter_map(|symbol| Member::of(program, *symbol))
+        .filter(|member| member.known.is_of_template)
+        .flat_map(|member| member.all_definitions())
+        .filter(|(place, _)| range.contains_range(*place))
+        .collect()
+}
+
+/// The definitions that stand for that of a member outside its class.
+pub(super) fn definition(program: &Program, symbol: SymbolId) -> Vec<String> {
+    let lines = Member::of(program, symbol).and_then(|member| {
+        let found = &program.symbols[symbol];
+        Some(member.outside_class(found.declared_at?, found.initializer))
+    });
+    lines.unwrap_or_default()
+}
+
+/// The statement that constructs a member.
+pub(super) fn construction(program: &Program, symbol: SymbolId) -> String {
+    let member = namer::static_constructor(program.name(symbol));
+    format!("{}{member}();", class_of(program, symbol))
+}
+
+/// An expression for the object, or for the pointer to it, that the entry of a member stands for.
+pub(super) fn entry_object(program: &Program, symbol: SymbolId) -> String {
+    let function = namer::static_storage(program.name(symbol));
+    format!("{}{function}()", class_of(program, symbol))
+}
+
+/// `config::Counter::`
+fn class_of(program: &Program, symbol: SymbolId) -> String {
+    let unnamed = format!("{}::", namer::UNNAMED_NAMESPACE);
+    program.symbols[symbol].qualifier.replace(&unnamed, "")
+}
+
+/// The call that stands for the name of a member.
+pub(super) fn word(program: &Program, symbol: SymbolId) -> Option<SmolStr> {
+    let member = Member::of(program, symbol)?;
+    Some(format!("{}()", member.accessor()).into())
+}
+
+impl<'p> Member<'p> {
+    fn of(program: &'p Program, symbol: SymbolId) -> Option<Member<'p>> {
+        Some(Member {
+            program,
+            symbol,
+            known: program.static_members.get(&symbol)?,
+            storage: program.device_storage(symbol)?,
+        })
+    }
+
+    /// The function that has the object has an accessor before it where other files call that, or where the object is a pointer.
+    fn has_accessor(&self) -> bool {
+        self.storage.is_behind_pointer() || !self.known.is_shared_by_files()
+    }
+
+    fn accessor(&self) -> SmolStr {
+        let name = self.program.name(self.symbol);
+        match self.has_accessor() {
+            true => namer::static_accessor(name),
+            false => namer::static_storage(name),
+        }
+    }
+
+    fn reference(&self, name: &str) -> String {
+        let ty = self.program.symbols[self.symbol].ty;
+        reference_to(&self.program.types, ty, name)
+    }
+
+    /// The heads of the accessor and of the function that has the object; no accessor where it is the same.
+    fn heads(&self) -> [String; 2] {
+        let name = self.program.name(self.symbol);
+        let accessor = format!("{}()", namer::static_accessor(name));
+        let storage = format!("{}()", namer::static_storage(name));
+        if self.known.is_constant {
+            return [
+                String::new(),
+                format!("auto {storage} -> decltype(({name}))"),
+            ];
+        }
+        let pointer = match self.storage.is_behind_pointer() {
+            true => self.declare_pointer(&format!("(&{storage})")),
+            false => self.reference(&storage),
+        };
+        match self.has_accessor() {
+            true => [self.reference(&accessor), pointer],
+            false => [String::new(), pointer],
+        }
+    }
+
+    /// The same, as a definition outside the class has them: `-> type`.
+    fn heads_outside(&self, class: &str, ty: &str) -> [String; 2] {
+        let name = self.program.name(self.symbol);
+        [
+            format!("auto {class}{}() -> {ty}", namer::static_accessor(name)),
+            format!("auto {class}{}() -> {ty}", namer::static_storage(name)),
+        ]
+    }
+
+    fn declare_pointer(&self, name: &str) -> String {
+        let types = &self.program.types;
+        let ty = types.object_type(self.program.symbols[self.symbol].ty);
+        let ty = rex_ir::kernel::ParameterType::PointerTo(ty);
+        declare_pointer(types, ty, name)
+    }
+
+    fn in_class(&self) -> Vec<String> {
+        let [accessor, storage] = self.heads();
+        let mut lines = Vec::new();
+        let declared = |head: &str, body: &str| format!("{STEP}static {BOTH_SIDES}{head}{body}");
+        let name = self.program.name(self.symbol);
+        let is_pointer = self.storage.is_behind_pointer();
+        if !accessor.is_empty() {
+            let body = match is_pointer {
+                true => format!(" {{ return *{}(); }}", namer::static_storage(name)),
+                false => ";".to_string(),
+            };
+            lines.push(declared(&accessor, &body));
+        }
+        if is_pointer {
+            let object = self.declare_pointer(namer::STATIC_OBJECT);
+            let body = format!(" {{ static {object}; return {}; }}", namer::STATIC_OBJECT);
+            lines.push(declared(&storage, &body));
+            return lines;
+        }
+        if !self.known.is_defined() {
+            return lines;
+        }
+        let own_value = self.program.symbols[self.symbol].initializer;
+        let is_defined_here = self.known.definition.is_none() || self.known.is_constant;
+        let body = match is_defined_here {
+            true => self.storage_body(own_value),
+            false => ";".to_string(),
+        };
+        lines.push(declared(&storage, &body));
+        if self.storage == DeviceStorage::Constructed {
+            let constructor = format!("void {}()", namer::static_constructor(name));
+            let body = match is_defined_here {
+                true => self.constructor_body(own_value),
+                false => ";".to_string(),
+            };
+            lines.push(declared(&constructor, &body));
+        }
+        lines
+    }
+
+    /// The definition of a member of a template, and those for some arguments of the template.
+    fn all_definitions(&self) -> Vec<(TextRange, String)> {
+        let found = &self.program.symbols[self.symbol];
+        let own = found.declared_at.zip(self.known.definition);
+        let own = own.map(|(name, definition)| (definition, name, found.initializer));
+        let others = self.known.specializations.iter();
+        let others = others.map(|other| (other.definition, other.name, other.initializer));
+        own.into_iter()
+            .chain(others)
+            .map(|(place, name, value)| (place, self.outside_class(name, value).join("\n")))
+            .collect()
+    }
+
+    /// What stands for a definition outside the class, given the name in it and its value.
+    fn outside_class(&self, name: TextRange, value: Option<TextRange>) -> Vec<String> {
+        let is_pointer = self.storage.is_behind_pointer();
+        if is_pointer || self.known.is_constant {
+            return Vec::new();
+        }
+        let found = &self.program.symbols[self.symbol];
+        let declared = self.program.text(name);
+        let class = declared.strip_suffix(&*found.name).unwrap_or_default();
+        // The type that a specialization has is not that of the template.
+        let is_own = found.declared_at == Some(name);
+        let ty = match is_own {
+            true => self.reference(""),
+            false => format!("decltype(({declared}))"),
+        };
+        let [accessor, storage] = self.heads_outside(class, &ty);
+        let body = match is_own {
+            true => self.storage_body(value),
+            false => self.body_with(
+                &format!("decltype({declared}) {}", namer::STATIC_OBJECT),
+                value,
+            ),
+        };
+        let mut lines = vec![format!("{BOTH_SIDES}inline {storage}{body}")];
+        if self.has_accessor() {
+            let function = namer::static_storage(&found.name);
+            lines.push(format!("{BOTH_SIDES}{accessor} {{ return {function}(); }}"));
+        }
+        if self.storage == DeviceStorage::Constructed {
+            let constructor = namer::static_constructor(&found.name);
+            lines.push(format!(
+                "{BOTH_SIDES}inline void {class}{constructor}(){}",
+                self.constructor_body(value)
+            ));
+        }
+        lines
+    }
+
+    fn storage_body(&self, value: Option<TextRange>) -> String {
+        let types = &self.program.types;
+        let object = namer::STATIC_OBJECT;
+        let ty = self.program.symbols[self.symbol].ty;
+        if self.storage == DeviceStorage::Constructed {
+            let ty = types.spell(ty);
+            return format!(
+                " {{ static rex_storage<{ty}> {object}; return {object}.rex_object(); }}"
+            );
+        }
+        let declared = types.declare(ty, object);
+        let constant = match self.known.is_constant && !declared.starts_with("const ") {
+            true => "constexpr ",
+            false => "",
+        };
+        self.body_with(&format!("{constant}{declared}"), value)
+    }
+
+    fn body_with(&self, declared: &str, value: Option<TextRange>) -> String {
+        let object = namer::STATIC_OBJECT;
+        let value = self.value(value);
+        format!(" {{ static {declared}{value}; return {object}; }}")
+    }
+
+    fn constructor_body(&self, value: Option<TextRange>) -> String {
+        let types = &self.program.types;
+        let found = &self.program.symbols[self.symbol];
+        let ty = types.spell(types.object_type(found.ty));
+        let value = self.value(value);
+        let value = match value.strip_prefix(" = ") {
+            Some(list) if list.starts_with('{') => list.to_string(),
+            Some(value) => format!("({value})"),
+            None => value,
+        };
+        format!(
+            " {{ new ((void *)&{}()) {ty}{value}; }}",
+            namer::static_storage(&found.name)
+        )
+    }
+
+    /// The initializer as it stands behind the name.
+    fn value(&self, at: Option<TextRange>) -> String {
+        let program = self.program;
+        let Some(at) = at else {
+            return String::new();
+        };
+        let globals: Vec<SymbolId> = program
+            .device_code
+            .variables
+            .iter()
+            .map(|(symbol, _)| *symbol)
+            .collect();
+        let text = without_qualifiers(program, &globals, at);
+        let before = &program.source()[..usize::from(at.start())];
+        match before.trim_end().ends_with('=') {
+            true => format!(" = {text}"),
+            false => text,
+        }
+    }
+}
+
+/// The names of static members in a range that device code has in place of the program's.
+pub(super) fn words(
+    program: &Program,
+    globals: &[SymbolId],
+    range: TextRange,
+) -> Vec<(TextRange, SmolStr)> {
+    uses_in(program, range)
+        .filter(|(_, symbol)| globals.contains(symbol))
+        .filter_map(|(at, symbol)| Some((at, word(program, symbol)?)))
+        .collect()
+}
+
+fn uses_in(program: &Program, range: TextRange) -> impl Iterator<Item = (TextRange, SymbolId)> {
+    let uses = &program.static_member_uses;
+    let first = uses.partition_point(|(at, _)| at.start() < range.start());
+    uses[first..]
+        .iter()
+        .copied()
+        .take_while(move |(at, _)| at.start() < range.end().max(TextSize::from(1)))
+        .filter(move |(at, _)| range.contains_range(*at))
+}

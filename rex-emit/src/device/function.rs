@@ -40,7 +40,9 @@ fn words(
     function: &Function,
     planned: &[(TextRange, SmolStr)],
 ) -> Vec<(TextRange, SmolStr)> {
-    let mut words = references::unqualified(program, &function.globals, function.body);
+    // With what a constructor says in front of its body.
+    let range = TextRange::new(function.declarator_end, function.range.end());
+    let mut words = references::unqualified(program, &function.globals, range);
     words.extend_from_slice(planned);
     words.sort_by_key(|(at, _)| at.start());
     words

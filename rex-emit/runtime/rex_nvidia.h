@@ -744,6 +744,13 @@ private:
 
 #include "xomp_cuda_lib_inlined.cu"
 
+// ---- CUDA's variables, for programs that have their names for something else -----------------------------
+
+REX_DEVICE unsigned rex_thread_of_block() { return threadIdx.x; }
+REX_DEVICE unsigned rex_block_of_grid() { return blockIdx.x; }
+REX_DEVICE unsigned rex_threads_of_block() { return blockDim.x; }
+REX_DEVICE unsigned rex_blocks_of_grid() { return gridDim.x; }
+
 // ---- OpenMP's queries ------------------------------------------------------------------------------------
 //
 // Without REX_TRACK_THREADS as seen by a thread of the one parallel region around it.

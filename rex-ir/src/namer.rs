@@ -8,6 +8,9 @@ use crate::kernel::KernelNames;
 use crate::program::Program;
 use crate::symbol::SymbolId;
 
+/// Variables that CUDA declares in device code.
+pub const CUDA_VARIABLES: [&str; 5] = ["threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize"];
+
 /// The suffix of the parameter or temporary that carries a variable's value or address.
 pub const ARGUMENT_SUFFIX: &str = "__arg";
 /// The parameter that points to the object of a member function.

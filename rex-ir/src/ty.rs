@@ -339,6 +339,20 @@ impl TypeTable {
         }
     }
 
+    /// Whether `.x` of an object may mean something, as far as the type is known.
+    pub fn may_have_members(&self, id: TypeId) -> bool {
+        match self.category(id) {
+            Category::Scalar | Category::WideScalar | Category::Pointer | Category::Function => {
+                false
+            }
+            Category::Aggregate => !matches!(
+                self.get(self.object_type(self.desugar(id))).kind,
+                TypeKind::Array { .. }
+            ),
+            Category::Dependent | Category::Unknown => true,
+        }
+    }
+
     /// The record behind a type.
     pub fn record(&self, id: TypeId) -> Option<RecordId> {
         match &self.get(self.object_type(id)).kind {

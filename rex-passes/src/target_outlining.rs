@@ -367,10 +367,10 @@ impl Assembly<'_, '_> {
                 "its type is `auto` and its initializer does not say which; write the type",
             );
         }
-        if CUDA_VARIABLES.contains(&name.as_str()) {
+        if types.may_have_members(ty) && namer::CUDA_VARIABLES.contains(&name.as_str()) {
             return self.refuse(
                 capture,
-                "CUDA gives this name a meaning of its own in device code; rename the variable",
+                "CUDA has an object of this name with members in device code; rename the variable",
             );
         }
         let argument = namer::argument(&name);
@@ -767,9 +767,6 @@ pub(crate) fn plan_team_function(
         Err(planner.errors)
     }
 }
-
-/// Variables that CUDA declares in device code.
-const CUDA_VARIABLES: &[&str] = &["threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize"];
 
 /// A plan that leaves nothing of a statement.
 const NOTHING: Plan = Plan::Nothing;

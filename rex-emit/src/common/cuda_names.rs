@@ -4,12 +4,64 @@ use std::collections::BTreeSet;
 
 use rex_ir::headers;
 use rex_ir::item::ItemKind;
+use rex_ir::namer;
 use rex_ir::program::Program;
 use rex_ir::symbol::SymbolKind;
-use rex_syntax::{TextRange, TextSize};
+use rex_syntax::{TextRange, TextSize, lex};
 
 /// What the other name begins with.
 pub(crate) const PREFIX: &str = "rex_name_";
+
+/// What generated code calls the first parts of CUDA's variables where a program has their names for itself.
+const ACCESSORS: [(&str, &str); 4] = [
+    ("threadIdx", "rex_thread_of_block()"),
+    ("blockIdx", "rex_block_of_grid()"),
+    ("blockDim", "rex_threads_of_block()"),
+    ("gridDim", "rex_blocks_of_grid()"),
+];
+
+/// CUDA's variables whose names the program has for something of its own.
+///
+/// What is `x` of a struct could be the program's or CUDA's: a name of an object of a class stays as it is.
+pub(crate) fn own_variables(program: &Program) -> Vec<&'static str> {
+    let types = &program.types;
+    let is_own = |name: &&str| {
+        let mut symbols = program
+            .symbols
+            .values()
+            .filter(|symbol| symbol.name == **name && symbol.declared_at.is_some())
+            .peekable();
+        symbols.peek().is_some() && symbols.all(|symbol| !types.may_have_members(symbol.ty))
+    };
+    namer::CUDA_VARIABLES
+        .into_iter()
+        .filter(|name| program.source().contains(name))
+        .filter(is_own)
+        .collect()
+}
+
+/// Generated code with other names for the variables of CUDA that the program hides.
+pub(crate) fn without_variables(text: &str, hidden: &[&str]) -> String {
+    let tokens: Vec<lex::Token> = lex::significant_tokens(text, lex::whole(text)).collect();
+    let word = |idx: usize| tokens.get(idx).map_or("", |token| token.text(text));
+    let mut out = String::new();
+    let mut copied = 0;
+    for (idx, token) in tokens.iter().enumerate() {
+        let name = token.text(text);
+        let is_member = idx > 0 && matches!(word(idx - 1), "." | "->" | "::");
+        if is_member || !hidden.contains(&name) || (word(idx + 1), word(idx + 2)) != (".", "x") {
+            continue;
+        }
+        let Some((_, call)) = ACCESSORS.iter().find(|(known, _)| *known == name) else {
+            continue;
+        };
+        out.push_str(&text[copied..usize::from(token.range.start())]);
+        out.push_str(call);
+        copied = usize::from(tokens[idx + 2].range.end());
+    }
+    out.push_str(&text[copied..]);
+    out
+}
 
 /// Whether CUDA's headers declare a type or function of this name.
 fn is_cuda_name(name: &str) -> bool {

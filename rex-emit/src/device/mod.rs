@@ -49,6 +49,9 @@ const VERSION_OF_C: &str = "__STDC_VERSION__";
 /// Prints the device file.
 pub(crate) fn emit(program: &Program) -> Result<Vec<u8>, EditConflict> {
     let names_in_headers = cuda_names::in_headers(program);
+    let own_variables = cuda_names::own_variables(program);
+    let mut own_cuda_names = cuda_names::own(program, &names_in_headers);
+    own_cuda_names.extend(&own_variables);
     let mut device = Device {
         program,
         out: String::new(),
@@ -57,7 +60,7 @@ pub(crate) fn emit(program: &Program) -> Result<Vec<u8>, EditConflict> {
         has_omp: false,
         named_namespaces: namespaces::named(program),
         n_reductions: 0,
-        own_cuda_names: cuda_names::own(program, &names_in_headers),
+        own_cuda_names,
         names_in_headers,
         virtuals_of_host: class::virtual_functions_of_host(program),
     };
@@ -71,7 +74,13 @@ pub(crate) fn emit(program: &Program) -> Result<Vec<u8>, EditConflict> {
     device.header();
     device.reductions(None);
     device.kernels()?;
-    Ok(device.out.into_bytes())
+    if own_variables.is_empty() {
+        return Ok(device.out.into_bytes());
+    }
+    for name in &own_variables {
+        device.line(&format!("#undef {name}"));
+    }
+    Ok(cuda_names::without_variables(&device.out, &own_variables).into_bytes())
 }
 
 struct Device<'p> {

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #ifdef __cplusplus
+#include <new>
 #include <typeinfo>
 #endif
 
@@ -418,6 +419,28 @@ template <typename Value> struct rex_plain<Value &&> {
   typedef Value rex_type;
 };
 #endif
+
+/* A copy of an array whose elements are copied and destroyed by functions of their class. */
+template <typename Element, typename Array> class rex_array_of_copies {
+public:
+  template <typename Row> explicit rex_array_of_copies(const Row *rows) {
+    const Element *from = reinterpret_cast<const Element *>(rows);
+    for (size_t i = 0; i < count; ++i) new (bytes + i * sizeof(Element)) Element(from[i]);
+  }
+  ~rex_array_of_copies() {
+    Element *elements = reinterpret_cast<Element *>(bytes);
+    for (size_t i = count; i > 0; --i) elements[i - 1].~Element();
+  }
+
+  Array &rex_object() { return *reinterpret_cast<Array *>(bytes); }
+
+private:
+  rex_array_of_copies(const rex_array_of_copies &);
+  void operator=(const rex_array_of_copies &);
+
+  static const size_t count = sizeof(Array) / sizeof(Element);
+  __attribute__((aligned(__alignof__(Element)))) unsigned char bytes[sizeof(Array)];
+};
 
 /* What a variable is to the data environment, when only an instantiation knows its type. */
 template <typename Value> struct rex_category {

@@ -467,6 +467,44 @@ template <typename Element, size_t Count> REX_DEVICE void rex_construct(Element 
   for (size_t i = 0; i < Count; ++i) rex_construct(array[i]);
 }
 
+/// An array in place: new (rex_place{&array}) rex_elements_of<Element[2]>{{first, second}}.
+template <typename Array> struct rex_elements_of {
+  Array elements;
+};
+
+/// The innermost elements of arrays with objects of classes, whose rows may have lost their number: constructs copies of
+/// them in `to`, and assigns them.
+template <typename Array, typename Row> REX_DEVICE void rex_construct_copies(Array &to, const Row *rows) {
+  typedef typename std::remove_all_extents<Array>::type Element;
+  const Element *from = reinterpret_cast<const Element *>(rows);
+  for (size_t i = 0; i < sizeof to / sizeof(Element); ++i)
+    new (rex_place{reinterpret_cast<Element *>(&to) + i}) Element(from[i]);
+}
+template <typename Array, typename To, typename From> REX_DEVICE void rex_assign_elements(To *to, const From *from) {
+  typedef typename std::remove_all_extents<Array>::type Element;
+  for (size_t i = 0; i < sizeof(Array) / sizeof(Element); ++i)
+    reinterpret_cast<Element *>(to)[i] = reinterpret_cast<const Element *>(from)[i];
+}
+
+/// A thread's copy of such an array.
+template <typename Array> class rex_array_of_copies {
+public:
+  template <typename Row> explicit REX_DEVICE rex_array_of_copies(const Row *rows) {
+    rex_construct_copies(rex_object(), rows);
+  }
+  REX_DEVICE ~rex_array_of_copies() {
+    typedef typename std::remove_all_extents<Array>::type Element;
+    Element *elements = reinterpret_cast<Element *>(&rex_object());
+    for (size_t i = sizeof(Array) / sizeof(Element); i > 0; --i) elements[i - 1].~Element();
+  }
+  rex_array_of_copies(const rex_array_of_copies &) = delete;
+
+  REX_DEVICE Array &rex_object() { return storage_.rex_object(); }
+
+private:
+  rex_storage<Array> storage_;
+};
+
 /// Destroys a team's object, or each element of an array, where its scope ends.
 template <typename Object> class rex_destructor {
 public:
@@ -650,6 +688,13 @@ template <typename Value> REX_DEVICE Value rex_broadcast(Value value) {
   return *room;
 }
 
+template <typename Object> REX_DEVICE void rex_assign_from(Object &to, const Object &from, std::true_type) {
+  __builtin_memcpy(&to, &from, sizeof to);
+}
+template <typename Object> REX_DEVICE void rex_assign_from(Object &to, const Object &from, std::false_type) {
+  rex_assign(to, from);
+}
+
 /// The first thread's object, to the copies of the other threads of a parallel region of `threads` threads.
 template <typename Object> REX_DEVICE void rex_copyprivate(Object &object, unsigned threads = blockDim.x) {
   if (threads < 2) return;
@@ -657,7 +702,7 @@ template <typename Object> REX_DEVICE void rex_copyprivate(Object &object, unsig
   rex_barrier(threads); // the readers of the call before have read
   if (threadIdx.x == 0) __builtin_memcpy(room, &object, sizeof object);
   rex_barrier(threads);
-  if (threadIdx.x != 0) __builtin_memcpy(&object, room, sizeof object);
+  if (threadIdx.x != 0) rex_assign_from(object, *room, std::is_trivially_copyable<Object>());
   rex_barrier(threads); // whoever changes what it refers to does so after all have read
 }
 

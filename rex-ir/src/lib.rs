@@ -16,6 +16,7 @@ pub mod branches;
 pub mod build;
 pub mod capture_lists;
 pub mod changes;
+mod copies;
 pub mod effects;
 pub mod entry;
 pub mod expr;

@@ -444,7 +444,10 @@ impl Assembly<'_, '_> {
                     name: argument.clone(),
                     ty: ParameterType::PointerTo(element),
                 });
-                let line = match !capture.may_be_written || self.is_of_league(capture, region) {
+                // The host has sent the bytes; a constructor of the user's makes a copy of them.
+                let stays = !self.program.has_copy_constructor(ty)
+                    && (!capture.may_be_written || self.is_of_league(capture, region));
+                let line = match stays {
                     true => self.over_storage(name, ty, argument),
                     false => self.copy_of(name, ty, argument, self.is_of_team(object, region)),
                 };
@@ -462,7 +465,8 @@ impl Assembly<'_, '_> {
                 if self.is_accumulated(object, region) {
                     return;
                 }
-                let is_copied = capture.may_be_written && self.is_copied_inside(object, region);
+                let may_differ = capture.may_be_written || self.program.has_copy_constructor(ty);
+                let is_copied = may_differ && self.is_copied_inside(object, region);
                 if is_copied && types.is_variably_modified(ty) {
                     return self.refuse(
                         capture,

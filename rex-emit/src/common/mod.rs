@@ -1,5 +1,6 @@
 //! What host and device printing share.
 
+pub(crate) mod classes;
 pub(crate) mod closures;
 pub(crate) mod conditionals;
 pub(crate) mod cuda_names;

@@ -10,6 +10,7 @@ use rex_syntax::layout::indent_at;
 use rex_syntax::omp::directive::Leaf;
 
 use super::Host;
+use crate::common::classes;
 use crate::common::text::reindent;
 
 impl Host<'_> {
@@ -131,10 +132,20 @@ impl Host<'_> {
                             "{} = &{outside};",
                             types.declare(ty, &format!("(*{copy})"))
                         ));
-                        inner.push(format!("{alignment}{};", types.declare(ty, name)));
-                        inner.push(format!(
-                            "__builtin_memcpy({name}, *{copy}, sizeof({name}));"
-                        ));
+                        if classes::has_class_elements(self.program, ty) {
+                            let element = types.declare_mutable(types.innermost_element(ty), "");
+                            let array = types.declare_mutable(ty, "");
+                            let reference = types.declare(ty, &format!("(&{name})"));
+                            inner.push(format!(
+                                "rex_array_of_copies<{element}, {array}> {name}__own(*{copy});"
+                            ));
+                            inner.push(format!("{reference} = {name}__own.rex_object();"));
+                        } else {
+                            inner.push(format!("{alignment}{};", types.declare(ty, name)));
+                            inner.push(format!(
+                                "__builtin_memcpy({name}, *{copy}, sizeof({name}));"
+                            ));
+                        }
                     } else {
                         outer.push(format!("{} = {outside};", types.declare(ty, &copy)));
                         inner.push(format!("{alignment}{} = {copy};", types.declare(ty, name)));

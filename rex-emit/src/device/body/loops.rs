@@ -12,7 +12,7 @@ use super::lines::{block, is_braced, operand, step_in};
 use super::sized::sized_outer;
 use super::team::barrier;
 use super::{BLOCK_BARRIER, BodyPrinter, STEP};
-use crate::common::expr;
+use crate::common::{classes, expr};
 
 impl BodyPrinter<'_> {
     pub(super) fn shared_loop(&self, plan: &LoopPlan, indent: &str) -> Vec<String> {
@@ -329,33 +329,53 @@ impl BodyPrinter<'_> {
     ) -> Vec<String> {
         let is_team = space == IterationSpace::Teams;
         let is_sized = self.program.types.is_variably_modified(plan.ty);
-        let mut lines = Vec::new();
-        if plan.target == LastprivateTarget::Outer {
-            let name = format!("{}__outer", plan.name);
-            lines.push(match is_sized {
-                true => sized_outer(&plan.name),
-                false => format!(
-                    "{} = {};",
-                    self.declare_reference(plan.ty, &name),
-                    plan.name
-                ),
-            });
-        }
         let (name, ty) = (plan.name.clone(), plan.ty);
-        lines.extend(self.prologue(&[match is_team {
-            true => Prologue::SharedPrivate { name, ty },
-            false => Prologue::Private { name, ty },
-        }]));
-        if plan.kept == KeptValue::LastAssigned {
-            lines.push(format!("uint64_t {}__at = 0;", plan.name));
-        }
-        if plan.is_firstprivate {
+        let mut lines = Vec::new();
+        let prologue = match (&plan.target, plan.is_firstprivate) {
+            (LastprivateTarget::Outer, true) => match is_team {
+                true => Prologue::SharedCopyOfOuter { name, ty },
+                false => Prologue::CopyOfOuter { name, ty },
+            },
+            (LastprivateTarget::Parameter(parameter), true) if !is_sized => {
+                let parameter = parameter.clone();
+                match is_team {
+                    true => Prologue::SharedCopy {
+                        name,
+                        ty,
+                        parameter,
+                    },
+                    false => Prologue::ThreadCopy {
+                        name,
+                        ty,
+                        parameter,
+                    },
+                }
+            }
+            (target, _) => {
+                if *target == LastprivateTarget::Outer {
+                    let outer = format!("{name}__outer");
+                    lines.push(match is_sized {
+                        true => sized_outer(&name),
+                        false => format!("{} = {name};", self.declare_reference(ty, &outer)),
+                    });
+                }
+                match is_team {
+                    true => Prologue::SharedPrivate { name, ty },
+                    false => Prologue::Private { name, ty },
+                }
+            }
+        };
+        lines.extend(self.prologue(&[prologue]));
+        if plan.is_firstprivate && is_sized && plan.target != LastprivateTarget::Outer {
             let copy = self.copy_of(plan.ty, &plan.name, &lastprivate_target(plan));
             lines.push(match is_team {
                 true => format!("if (threadIdx.x == 0) {copy}"),
                 false => copy,
             });
             lines.extend(is_team.then(|| BLOCK_BARRIER.to_string()));
+        }
+        if plan.kept == KeptValue::LastAssigned {
+            lines.push(format!("uint64_t {}__at = 0;", plan.name));
         }
         lines
     }
@@ -369,6 +389,12 @@ impl BodyPrinter<'_> {
         };
         match types.get(types.desugar(ty)).kind {
             _ if types.is_variably_modified(ty) => self.sized_assignment(ty, to, from),
+            TypeKind::Array { .. } if classes::has_class_elements(self.program, ty) => format!(
+                "rex_assign_elements<{}>({}, {});",
+                self.value_type(ty),
+                address(to),
+                address(from)
+            ),
             TypeKind::Array { .. } => format!(
                 "memcpy({}, {}, sizeof({}));",
                 address(to),

@@ -2,13 +2,11 @@
 
 use rex_ir::kernel::{ArrayOwner, Prologue};
 use rex_ir::ty::{TypeId, TypeKind};
-use rex_syntax::TextRange;
-use rex_syntax::source::Language;
 
 use super::lines::{block, headed};
 use super::{BLOCK_BARRIER, BodyPrinter, STEP};
-use crate::common::expr;
 use crate::common::text::reindent;
+use crate::common::{classes, expr};
 use crate::device::kernel::declare_pointer;
 
 /// What becomes of an entry of a prologue.
@@ -210,7 +208,7 @@ impl BodyPrinter<'_> {
                 vec![self.sized_array(name, *element, extents, owner).join(" ")]
             }
             Prologue::SharedPrivate { name, ty } => {
-                let constructs = self.has_constructor(*ty);
+                let constructs = classes::has_constructor(self.program, *ty);
                 return Entry {
                     lines: self.shared_object(*ty, name),
                     leader: constructs.then(|| format!("rex_construct({name});")),
@@ -237,7 +235,14 @@ impl BodyPrinter<'_> {
             }
             Prologue::CopyOfOuter { name, ty } => {
                 let array = matches!(types.get(types.desugar(*ty)).kind, TypeKind::Array { .. });
-                if array {
+                if array && classes::has_class_elements(self.program, *ty) {
+                    let mut lines = vec![format!(
+                        "{} = {name};",
+                        self.declare_reference(*ty, &format!("{name}__outer"))
+                    )];
+                    lines.extend(self.array_of_copies(*ty, name, &format!("{name}__outer")));
+                    lines
+                } else if array {
                     vec![
                         format!(
                             "{} = {name};",
@@ -262,7 +267,9 @@ impl BodyPrinter<'_> {
                 parameter,
             } => {
                 let array = matches!(types.get(types.desugar(*ty)).kind, TypeKind::Array { .. });
-                if array {
+                if array && classes::has_class_elements(self.program, *ty) {
+                    self.array_of_copies(*ty, name, parameter)
+                } else if array {
                     vec![
                         format!("{};", self.declare_mutable(*ty, name)),
                         format!("memcpy({name}, {parameter}, sizeof({name}));"),
@@ -280,7 +287,7 @@ impl BodyPrinter<'_> {
 
     /// The declaration of an object in shared memory; one with a constructor is not constructed yet.
     pub(super) fn shared_object(&self, ty: TypeId, name: &str) -> Vec<String> {
-        if !self.has_constructor(ty) {
+        if !classes::has_constructor(self.program, ty) {
             return vec![format!("__shared__ {};", self.declare_mutable(ty, name))];
         }
         let value = self.value_type(ty);
@@ -291,71 +298,42 @@ impl BodyPrinter<'_> {
                 self.declare_reference(ty, name)
             ),
         ];
-        if self.has_destructor(ty) {
+        if classes::has_destructor(self.program, ty) {
             lines.push(format!("rex_destructor<{value}> {name}__end({name});"));
         }
         lines
-    }
-
-    /// Whether something must happen when objects of a type, or elements of it, end.
-    fn has_destructor(&self, ty: TypeId) -> bool {
-        let types = &self.program.types;
-        let Some(record) = types.record(types.innermost_element(ty)) else {
-            return false;
-        };
-        let record = &types.records[record];
-        match record.body {
-            Some(body) => {
-                self.program.text(body).contains('~')
-                    || !record.bases.is_empty()
-                    || record
-                        .fields
-                        .iter()
-                        .filter(|field| {
-                            !field.is_static
-                                && !matches!(types.get(field.ty).kind, TypeKind::Reference(_))
-                        })
-                        .any(|field| self.has_destructor(field.ty))
-            }
-            // Those of the standard library that device code can have hold values.
-            None => !types.spell(types.innermost_element(ty)).contains("std::"),
-        }
-    }
-
-    /// Whether objects of a type, or elements of it, must be constructed.
-    pub(super) fn has_constructor(&self, ty: TypeId) -> bool {
-        let types = &self.program.types;
-        let Some(record) = types.record(types.innermost_element(ty)) else {
-            return false;
-        };
-        let record = &types.records[record];
-        let initializes = |body: TextRange| {
-            self.program
-                .text(body)
-                .trim_start_matches('{')
-                .contains(['=', '{'])
-        };
-        self.program.language() == Language::Cxx
-            && (record.method(&record.name).is_some()
-                || !record.bases.is_empty()
-                || record.body.is_none_or(initializes)
-                || record
-                    .fields
-                    .iter()
-                    .any(|field| types.record(types.innermost_element(field.ty)).is_some()))
     }
 
     /// How the leader fills the team's copy in shared memory.
     pub(super) fn shared_copy(&self, ty: TypeId, name: &str, value: &str, address: &str) -> String {
         let types = &self.program.types;
         match types.get(types.desugar(ty)).kind {
+            TypeKind::Array { .. } if classes::has_constructor(self.program, ty) => {
+                format!("rex_construct_copies({name}, {address});")
+            }
+            TypeKind::Array { .. } if classes::has_class_elements(self.program, ty) => {
+                let array = self.value_type(ty);
+                format!("rex_assign_elements<{array}>({name}, {address});")
+            }
             TypeKind::Array { .. } => format!("memcpy({name}, {address}, sizeof({name}));"),
-            _ if self.has_constructor(ty) => format!(
+            _ if classes::has_constructor(self.program, ty) => format!(
                 "new (rex_place{{&{name}}}) {}({value});",
                 self.value_type(ty)
             ),
             _ => format!("{name} = {value};"),
         }
+    }
+
+    /// A thread's copy of an array of objects.
+    fn array_of_copies(&self, ty: TypeId, name: &str, from: &str) -> Vec<String> {
+        let array = self.value_type(ty);
+        vec![
+            format!("rex_array_of_copies<{array}> {name}__own({from});"),
+            format!(
+                "{} = {name}__own.rex_object();",
+                self.declare_mutable(ty, &format!("(&{name})"))
+            ),
+        ]
     }
 
     pub(super) fn declare_reference(&self, ty: TypeId, name: &str) -> String {

@@ -13,7 +13,7 @@ use super::lines::{block, headed, step_in, unbraced};
 use super::loops::{first_before_last, keep_assigned, lastprivate_target, share};
 use super::prologue::leader_block;
 use super::{BLOCK_BARRIER, BodyPrinter, STEP};
-use crate::common::expr;
+use crate::common::{classes, expr};
 use smol_str::SmolStr;
 
 impl BodyPrinter<'_> {
@@ -284,7 +284,7 @@ impl BodyPrinter<'_> {
         indent: &str,
     ) -> Vec<String> {
         let types = &self.program.types;
-        let has_constructor = self.has_constructor(ty);
+        let has_constructor = classes::has_constructor(self.program, ty);
         let mut lines = self.shared_object(ty, name);
         let Some(initializer) = initializer else {
             if has_constructor {
@@ -296,7 +296,12 @@ impl BodyPrinter<'_> {
         let value = self.text(initializer, indent);
         let value = value.trim();
         let is_array = matches!(types.get(types.desugar(ty)).kind, TypeKind::Array { .. });
-        let store = if is_array {
+        let store = if is_array && has_constructor && value.starts_with('{') {
+            format!(
+                "new (rex_place{{&{name}}}) rex_elements_of<{}>{{{value}}};",
+                self.value_type(ty)
+            )
+        } else if is_array {
             format!(
                 "{} = {value}; memcpy({name}, rex_initial, sizeof({name}));",
                 types.declare(ty, "rex_initial")

@@ -1,0 +1,72 @@
+//! What must be called when objects begin, are copied and end.
+
+use rex_ir::program::Program;
+use rex_ir::ty::{Category, TypeId, TypeKind};
+use rex_syntax::TextRange;
+use rex_syntax::source::Language;
+
+/// Whether something must happen when objects of a type, or elements of it, end.
+pub(crate) fn has_destructor(program: &Program, ty: TypeId) -> bool {
+    let types = &program.types;
+    let Some(record) = types.record(types.innermost_element(ty)) else {
+        return false;
+    };
+    let record = &types.records[record];
+    match record.body {
+        Some(body) => {
+            program.text(body).contains('~')
+                || !record.bases.is_empty()
+                || record
+                    .fields
+                    .iter()
+                    .filter(|field| {
+                        !field.is_static
+                            && !matches!(types.get(field.ty).kind, TypeKind::Reference(_))
+                    })
+                    .any(|field| has_destructor(program, field.ty))
+        }
+        // Those of the standard library that device code can have hold values.
+        None => !types.spell(types.innermost_element(ty)).contains("std::"),
+    }
+}
+
+/// Whether objects of a type, or elements of it, must be constructed.
+pub(crate) fn has_constructor(program: &Program, ty: TypeId) -> bool {
+    let types = &program.types;
+    let Some(record) = types.record(types.innermost_element(ty)) else {
+        return false;
+    };
+    let record = &types.records[record];
+    let initializes = |body: TextRange| {
+        program
+            .text(body)
+            .trim_start_matches('{')
+            .contains(['=', '{'])
+    };
+    program.language() == Language::Cxx
+        && (record.method(&record.name).is_some()
+            || !record.bases.is_empty()
+            || record.body.is_none_or(initializes)
+            || record
+                .fields
+                .iter()
+                .any(|field| types.record(types.innermost_element(field.ty)).is_some()))
+}
+
+/// Whether the elements of an array may be objects that are copied by functions of their class.
+pub(crate) fn has_class_elements(program: &Program, ty: TypeId) -> bool {
+    let types = &program.types;
+    let element = types.innermost_element(ty);
+    let is_plain = match types.category(element) {
+        Category::Unknown | Category::Dependent => false,
+        Category::Aggregate => {
+            let record = types.record(element).map(|record| &types.records[record]);
+            let assigns = record
+                .and_then(|record| record.body)
+                .is_some_and(|body| program.text(body).contains("operator"));
+            !assigns && !has_constructor(program, element) && !has_destructor(program, element)
+        }
+        Category::Scalar | Category::WideScalar | Category::Pointer | Category::Function => true,
+    };
+    program.language() == Language::Cxx && !is_plain
+}

@@ -1,0 +1,63 @@
+//! Whether objects are copied by functions that the user wrote.
+
+use rex_syntax::lex::{Token, significant_tokens};
+
+use crate::program::Program;
+use crate::ty::{RecordId, TypeId};
+
+impl Program {
+    /// Whether objects of a type, or elements of it, have a copy constructor of the user's.
+    pub fn has_copy_constructor(&self, ty: TypeId) -> bool {
+        let record = self.types.record(self.types.innermost_element(ty));
+        record.is_some_and(|record| self.copies_by_constructor(record, 0))
+    }
+
+    fn copies_by_constructor(&self, record: RecordId, depth: usize) -> bool {
+        let found = &self.types.records[record];
+        let bases = || {
+            let named = self.types.records.iter();
+            named.filter(|(_, other)| found.bases.contains(&other.name))
+        };
+        // Classes that hold themselves are errors of the user's.
+        depth < MAX_DEPTH
+            && (self.declares_copy_constructor(record)
+                || bases().any(|(base, _)| self.copies_by_constructor(base, depth + 1))
+                || found
+                    .fields
+                    .iter()
+                    .filter(|field| !field.is_static)
+                    .filter_map(|field| self.types.record(self.types.innermost_element(field.ty)))
+                    .any(|inner| self.copies_by_constructor(inner, depth + 1)))
+    }
+
+    /// `Name(const Name &other)`, neither defaulted nor deleted.
+    fn declares_copy_constructor(&self, record: RecordId) -> bool {
+        let found = &self.types.records[record];
+        let Some(body) = found.body else {
+            return false;
+        };
+        let source = self.source();
+        let tokens: Vec<Token> = significant_tokens(source, body).collect();
+        let words: Vec<&str> = tokens.iter().map(|token| token.text(source)).collect();
+        let name = found.name.as_str();
+        (0..words.len()).any(|at| {
+            let is_call = words[at] == name
+                && words.get(at + 1) == Some(&"(")
+                && (at == 0 || words[at - 1] != "~");
+            if !is_call {
+                return false;
+            }
+            let Some(length) = words[at + 2..].iter().position(|word| *word == ")") else {
+                return false;
+            };
+            let parameter = &words[at + 2..at + 2 + length];
+            let after = &words[at + 2 + length + 1..];
+            let is_copy =
+                parameter.contains(&name) && parameter.contains(&"&") && !parameter.contains(&",");
+            is_copy && !(after.first() == Some(&"=") && after.len() > 1)
+        })
+    }
+}
+
+/// How deep members and bases are followed.
+const MAX_DEPTH: usize = 16;

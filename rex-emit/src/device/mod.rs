@@ -308,7 +308,7 @@ impl<'p> Device<'p> {
         let instantiator = instances.of_function(id);
         let is_own = function.class.is_some() || function.is_template();
         if function.class.is_none()
-            && instances.names.contains(&function.name)
+            && (instances.names.contains(&function.name) || self.is_named_by_headers(function))
             && !(instantiator.is_some() && is_own)
             && !function.is_main
         {
@@ -323,6 +323,14 @@ impl<'p> Device<'p> {
             self.line(&text);
         }
         Ok(())
+    }
+
+    /// Whether headers that the device file includes as they are may call a function that they do not declare.
+    fn is_named_by_headers(&self, function: &Function) -> bool {
+        let declares = || headers::function_declaration(&self.program.unit, &function.name);
+        !self.program.instances.functions.is_empty()
+            && self.names_in_headers.contains(&*function.name)
+            && declares().is_none_or(|declared| declared.project_file.is_none())
     }
 
     /// The head of a namespace or linkage block. Variables of the device need symbols that a name finds, so every namespace has a name.

@@ -533,8 +533,11 @@ static_assert(sizeof(rex_kernel_environment) == 48, "layout of KernelEnvironment
 
 /// REX_GLOBAL(variable), after a declare target variable in the extern "C" block.
 #define REX_GLOBAL(name) REX_IMAGE_ENTRY(name, (void *)&name, sizeof(name))
-/// REX_STATIC_MEMBER(symbol, C::rex_storage_member()), the same for the object of a static data member.
-#define REX_STATIC_MEMBER(symbol, object) REX_IMAGE_ENTRY(symbol, (void *)&object, sizeof(object))
+/// REX_STATIC_MEMBER(symbol, C::rex_storage_member()), the same for the object of a static data member, which is kept
+/// for the runtime if no device code of the file uses it.
+#define REX_STATIC_MEMBER(symbol, object)                                                                    \
+  static REX_DEVICE __attribute__((__used__)) void *symbol##__kept() { return (void *)&object; }             \
+  REX_IMAGE_ENTRY(symbol, (void *)&object, sizeof(object))
 
 /// Room for an object or array whose constructors run when a kernel says so: a global variable, which the runtime finds by its
 /// name, or an object in shared memory.

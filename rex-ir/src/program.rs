@@ -11,7 +11,7 @@ use smol_str::SmolStr;
 use crate::abi::Requirements;
 use crate::entry::Entry;
 use crate::instance::Instances;
-use crate::item::{DeviceStorage, Function, FunctionId, Item};
+use crate::item::{DeviceStorage, Function, FunctionId, Item, ItemKind};
 use crate::kernel::Kernel;
 use crate::launch::Launch;
 use crate::lifecycle::Lifecycle;
@@ -256,6 +256,44 @@ impl Program {
     pub fn has_internal_linkage(&self, symbol: SymbolId) -> bool {
         let qualifier = &self.symbols[symbol].qualifier;
         self.is_static(symbol) || qualifier.contains(crate::namer::UNNAMED_NAMESPACE)
+    }
+
+    /// Whether several files may define a variable, as one object: `inline`, or with the attribute or pragma `weak`.
+    pub fn is_shared_by_files(&self, symbol: SymbolId) -> bool {
+        let declares_shared = |id: &SymbolId| {
+            let found = &self.symbols[*id];
+            found.declaration.is_some_and(|declaration| {
+                let name = found.declared_at.unwrap_or(declaration);
+                let words = TextRange::new(declaration.start(), name.start());
+                let is_inline = lex::identifiers(self.source(), words)
+                    .any(|at| matches!(self.text(at), "inline" | "__inline__" | "__inline"));
+                let value = found.initializer.unwrap_or(declaration);
+                let is_attribute = |at: TextRange| {
+                    matches!(self.text(at), "weak" | "__weak__") && !value.contains_range(at)
+                };
+                let mut attributes = lex::identifiers(self.source(), declaration);
+                is_inline
+                    || self.attributes_before(declaration).contains("weak")
+                    || attributes.any(is_attribute)
+            })
+        };
+        let is_named = |item: &Item| {
+            let mut words = self.text(item.range).split_whitespace();
+            item.kind == ItemKind::OtherDirective
+                && words.any(|word| word == "weak")
+                && words.next() == Some(self.name(symbol))
+        };
+        self.redeclarations(symbol).iter().any(declares_shared) || self.items.iter().any(is_named)
+    }
+
+    /// `__attribute__((..))` in front of a declaration.
+    fn attributes_before(&self, declaration: TextRange) -> &str {
+        let before = &self.source()[..usize::from(declaration.start())];
+        let before = before.trim_end();
+        let start = before
+            .ends_with("))")
+            .then(|| before.rfind("__attribute__"));
+        start.flatten().map_or("", |start| &before[start..])
     }
 
     /// Whether a variable is declared `static`.

@@ -554,7 +554,16 @@ impl<'p> Device<'p> {
                     rest if rest.len() < text.len() => {
                         self.line(&format!("extern __device__ {rest}"));
                     }
-                    _ => self.line(&format!("__device__ {text}")),
+                    _ => {
+                        let is_shared = symbols
+                            .iter()
+                            .any(|symbol| self.program.is_shared_by_files(*symbol));
+                        let (linkage, text) = match is_shared {
+                            true => (references::SHARED_BY_FILES, without_word(&text, "inline")),
+                            false => ("", text),
+                        };
+                        self.line(&format!("__device__ {linkage}{text}"));
+                    }
                 }
             }
         }

@@ -13,6 +13,9 @@ use smol_str::SmolStr;
 use super::kernel::{STEP, declare_pointer};
 use super::statics;
 
+/// Makes a variable of several files one, the only way that CUDA knows, and keeps it for the runtime if no device code of the file uses it.
+pub(super) const SHARED_BY_FILES: &str = "__attribute__((__used__)) inline ";
+
 /// The pointer's name in the device file.
 pub(super) fn pointer(program: &Program, symbol: SymbolId) -> SmolStr {
     namer::reference_pointer(&namer::device_identifier(program, symbol))
@@ -26,12 +29,16 @@ pub(super) fn declaration(program: &Program, symbol: SymbolId) -> Option<String>
         true => "extern ",
         false => "",
     };
+    let external = match external.is_empty() && program.is_shared_by_files(symbol) {
+        true => SHARED_BY_FILES,
+        false => external,
+    };
     let types = &program.types;
     if storage.is_behind_pointer() {
         let pointer = pointer(program, symbol);
         let ty = rex_ir::kernel::ParameterType::PointerTo(types.object_type(found.ty));
         return Some(format!(
-            "{external}__device__ {};",
+            "__device__ {external}{};",
             declare_pointer(types, ty, &pointer)
         ));
     }
@@ -44,7 +51,7 @@ pub(super) fn declaration(program: &Program, symbol: SymbolId) -> Option<String>
         (DeviceStorage::Constructed, _) | (_, None) => String::new(),
         (_, Some(at)) => format!(" = {}", program.text(at)),
     };
-    let line = format!("{external}__device__ {declared}{value};");
+    let line = format!("__device__ {external}{declared}{value};");
     Some(match name == found.name {
         true => line,
         false => format!("#define {} {name}\n{line}", found.name),

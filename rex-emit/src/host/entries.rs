@@ -233,8 +233,13 @@ impl Host<'_> {
         if program.is_external(symbol) {
             return format!("extern void *{pointer};");
         }
-        let is_own = program.has_internal_linkage(symbol);
-        let linkage = if is_own { "static " } else { "" };
+        let linkage = if program.has_internal_linkage(symbol) {
+            "static "
+        } else if program.is_shared_by_files(symbol) {
+            "__attribute__((weak)) "
+        } else {
+            ""
+        };
         format!("{linkage}void *{pointer} = (void *)&{};", found.name)
     }
 

@@ -531,6 +531,14 @@ static_assert(sizeof(rex_kernel_environment) == 48, "layout of KernelEnvironment
 /// The end of a function that only leads to REX_INSTANCE.
 #define REX_NEVER_EXECUTED() __builtin_unreachable()
 
+/// REX_LONG_DOUBLE("variable"): the host passes a number in a format that GPUs do not know.
+#ifdef REX_DEVICE_HOST
+#define REX_LONG_DOUBLE(name) static_assert(true, "")
+#else
+#define REX_LONG_DOUBLE(name)                                                                                \
+  static_assert(sizeof(name) == 0, "REX0906: " name " has a long double, which GPUs do not know; use double")
+#endif
+
 /// REX_GLOBAL(variable), after a declare target variable in the extern "C" block.
 #define REX_GLOBAL(name) REX_IMAGE_ENTRY(name, (void *)&name, sizeof(name))
 /// REX_STATIC_MEMBER(symbol, C::rex_storage_member()), the same for the object of a static data member, which is kept

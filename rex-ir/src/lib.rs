@@ -21,6 +21,7 @@ pub mod effects;
 pub mod entry;
 pub mod expr;
 pub mod facet;
+mod formats;
 pub mod headers;
 pub mod instance;
 pub mod item;

@@ -87,6 +87,8 @@ impl Pass for TargetOutlining {
         for (ordinal, id) in ids.into_iter().enumerate() {
             match outline(cx.program, id, ordinal + 1) {
                 Ok((kernel, launch)) => {
+                    let notes: Vec<Diagnostic> = long_double_notes(cx.program, id).collect();
+                    notes.into_iter().for_each(|note| cx.diagnostics.push(note));
                     let kernel = kernels.alloc(kernel);
                     launches.alloc(Launch { kernel, ..launch });
                 }
@@ -105,6 +107,19 @@ impl Pass for TargetOutlining {
 
 fn same<T: PartialEq>(a: &la_arena::Arena<T>, b: &la_arena::Arena<T>) -> bool {
     a.len() == b.len() && a.values().zip(b.values()).all(|(a, b)| a == b)
+}
+
+/// What is said about objects that GPUs would misread.
+fn long_double_notes(program: &Program, id: RegionId) -> impl Iterator<Item = Diagnostic> {
+    program.long_doubles(id).map(|capture| {
+        let name = rex_ir::print::object_name(program, capture.object);
+        Diagnostic::new(
+            Code::HostLongDouble,
+            program.at(capture.at),
+            format!("`{name}` has a `long double`, which NVIDIA GPUs do not know"),
+        )
+        .with_help("share a `double` with the device; no image for a GPU is built otherwise")
+    })
 }
 
 fn shape_of(program: &Program, forks: &Forks, id: RegionId) -> Shape {

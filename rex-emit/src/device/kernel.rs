@@ -133,6 +133,10 @@ pub(super) fn print(program: &Program, kernel: &Kernel) -> String {
         .iter()
         .map(|name| format!("namespace {name} {{"))
         .collect();
+    for capture in program.long_doubles(kernel.region) {
+        let name = rex_ir::print::object_name(program, capture.object);
+        lines.push(format!("REX_LONG_DOUBLE(\"{name}\");"));
+    }
     lines.extend(directives(program, kernel));
     match kernel.home {
         Home::Kernel => {

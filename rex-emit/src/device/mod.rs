@@ -737,6 +737,16 @@ impl<'p> Device<'p> {
                     true => references::pointer(self.program, *symbol),
                     false => self.program.name(*symbol).clone(),
                 };
+                if self
+                    .program
+                    .types
+                    .holds_long_double(self.program.symbols[*symbol].ty)
+                {
+                    self.line(&format!(
+                        "REX_LONG_DOUBLE(\"{}\");",
+                        self.program.name(*symbol)
+                    ));
+                }
                 self.line(&format!("REX_GLOBAL({name})"));
             }
         }

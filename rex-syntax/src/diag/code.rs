@@ -73,6 +73,7 @@ codes! {
     UnsupportedCapture "REX0903" "unsupported-capture" Error;
     UnsupportedStatement "REX0904" "unsupported-statement" Error;
     SynchronousNowait "REX0905" "synchronous-nowait" Note;
+    HostLongDouble "REX0906" "host-long-double" Note;
 }
 
 #[cfg(test)]

@@ -205,7 +205,7 @@ std::string symbol_of(const rex_member_entry &entry) {
   return "_ZZN" + type + std::to_string(function.size()) + function + "EvE10rex_object";
 }
 
-/// A symbol in words, without the compiler's own names for lambdas: rex_closure<F, N, P, ..., rex_lambda_end<F, N> >.
+/// A symbol in words, without the compiler's own names for lambdas: rex_closure<F, N, P, ..., rex_lambda_end<F, N, ..> >.
 /// Empty for what has no lambda.
 std::string without_lambdas(const std::string &symbol) {
   static const std::string closure = "rex_closure<", end = "rex_lambda_end<";
@@ -218,7 +218,10 @@ std::string without_lambdas(const std::string &symbol) {
     at += closure.size();
     const size_t file_and_number = text.find(',', text.find(',', at) + 1);
     if (file_and_number == std::string::npos) break;
-    const size_t last = text.find(end + text.substr(at, file_and_number - at) + ">", file_and_number);
+    const std::string begin_of_end = end + text.substr(at, file_and_number - at);
+    size_t last = text.find(begin_of_end, file_and_number);
+    while (last != std::string::npos && !std::strchr(",>", text[last + begin_of_end.size()]))
+      last = text.find(begin_of_end, last + 1);
     if (last == std::string::npos) break;
     text.erase(file_and_number, last - file_and_number);
   }

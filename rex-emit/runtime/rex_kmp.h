@@ -471,9 +471,11 @@ template <typename Value, size_t Count> struct rex_category<const Value[Count]> 
 
 #if __cplusplus >= 201103L
 /* A lambda that device code calls. The compilers of host and device have different names for its type, so a file
- * and a number tell it from all others; the end makes the rest of the type easy to skip in a name. It remembers
- * where in itself captured pointers and references are: 1 + the index of a word, 0 for one that it has no copy of. */
-template <unsigned File, int Number> struct rex_lambda_end {};
+ * and a number tell it from all others, with the arguments of the templates around it; the end, which has them all,
+ * makes the rest of the type easy to skip in a name. It remembers where in itself captured pointers and references
+ * are: 1 + the index of a word, 0 for one that it has no copy of. */
+template <unsigned File, int Number, typename... Around> struct rex_lambda_end {};
+template <typename Value, Value value> struct rex_argument_value {};
 template <unsigned File, int Number, int Pointers, typename Lambda, typename End>
 struct rex_closure : Lambda {
   rex_closure(Lambda &&lambda, const void *const *targets) : Lambda(static_cast<Lambda &&>(lambda)) {
@@ -500,13 +502,13 @@ template <unsigned File, int Number, typename Lambda, typename End>
 struct rex_closure<File, Number, 0, Lambda, End> : Lambda {
   constexpr rex_closure(Lambda &&lambda) : Lambda(static_cast<Lambda &&>(lambda)) {}
 };
-template <unsigned File, int Number, typename Lambda>
-constexpr rex_closure<File, Number, 0, Lambda, rex_lambda_end<File, Number>> rex_lambda(Lambda &&lambda) {
+template <unsigned File, int Number, typename... Around, typename Lambda>
+constexpr rex_closure<File, Number, 0, Lambda, rex_lambda_end<File, Number, Around...>> rex_lambda(Lambda &&lambda) {
   return static_cast<Lambda &&>(lambda);
 }
-template <unsigned File, int Number, typename Lambda, typename... Targets>
-rex_closure<File, Number, sizeof...(Targets), Lambda, rex_lambda_end<File, Number>> rex_lambda(Lambda &&lambda,
-                                                                                             Targets... targets) {
+template <unsigned File, int Number, typename... Around, typename Lambda, typename... Targets>
+rex_closure<File, Number, sizeof...(Targets), Lambda, rex_lambda_end<File, Number, Around...>>
+rex_lambda(Lambda &&lambda, Targets... targets) {
   const void *const list[] = {targets...};
   return {static_cast<Lambda &&>(lambda), list};
 }

@@ -565,7 +565,9 @@ template <typename Value> struct rex_plain {
 
 /// A lambda that device code calls, as rex_kmp.h has it: the same layout, and a name in which the compiler's own can
 /// be skipped.
-template <unsigned File, int Number> struct __attribute__((__visibility__("default"))) rex_lambda_end {};
+template <unsigned File, int Number, typename... Around>
+struct __attribute__((__visibility__("default"))) rex_lambda_end {};
+template <typename Value, Value value> struct __attribute__((__visibility__("default"))) rex_argument_value {};
 template <unsigned File, int Number, int Pointers, typename Lambda, typename End>
 struct __attribute__((__visibility__("default"))) rex_closure : Lambda {
   REX_BOTH rex_closure(Lambda &&lambda) : Lambda(static_cast<Lambda &&>(lambda)) {}
@@ -575,8 +577,8 @@ template <unsigned File, int Number, typename Lambda, typename End>
 struct __attribute__((__visibility__("default"))) rex_closure<File, Number, 0, Lambda, End> : Lambda {
   REX_BOTH rex_closure(Lambda &&lambda) : Lambda(static_cast<Lambda &&>(lambda)) {}
 };
-template <unsigned File, int Number, typename Lambda, typename... Targets>
-REX_BOTH rex_closure<File, Number, sizeof...(Targets), Lambda, rex_lambda_end<File, Number>>
+template <unsigned File, int Number, typename... Around, typename Lambda, typename... Targets>
+REX_BOTH rex_closure<File, Number, sizeof...(Targets), Lambda, rex_lambda_end<File, Number, Around...>>
 rex_lambda(Lambda &&lambda, Targets...) {
   return static_cast<Lambda &&>(lambda);
 }

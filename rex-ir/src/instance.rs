@@ -45,6 +45,8 @@ impl Instances {
 pub struct Closure {
     /// The lambda expression.
     pub range: TextRange,
+    /// Arguments of the templates and generic lambdas around it, as types.
+    pub around: Vec<SmolStr>,
     /// Expressions for the addresses that captured pointers and references hold.
     pub targets: Vec<SmolStr>,
     /// What its body calls.

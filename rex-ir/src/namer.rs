@@ -164,9 +164,10 @@ pub fn host_pointer(program: &Program, symbol: SymbolId) -> SmolStr {
     }
 }
 
-/// What wraps the `number`-th lambda of a file, to tell its type from all others.
-pub fn lambda_wrapper(file: &str, number: usize) -> SmolStr {
-    format_smolstr!("rex_lambda<{:#010x}, {number}>", file_hash(file))
+/// What wraps the `number`-th lambda of a file, to tell its type from all others; `around` are arguments of the templates around it.
+pub fn lambda_wrapper(file: &str, number: usize, around: &[SmolStr]) -> SmolStr {
+    let around: String = around.iter().map(|it| format!(", {it}")).collect();
+    format_smolstr!("rex_lambda<{:#010x}, {number}{around}>", file_hash(file))
 }
 
 /// The suffix of a name that is the file's own.

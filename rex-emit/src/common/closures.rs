@@ -10,7 +10,7 @@ pub(crate) fn wrapped(program: &Program) -> Vec<(TextRange, [String; 2])> {
     let closures = program.instances.closures.iter().enumerate();
     closures
         .map(|(idx, closure)| {
-            let before = format!("{}(", namer::lambda_wrapper(file, idx + 1));
+            let before = format!("{}(", namer::lambda_wrapper(file, idx + 1, &closure.around));
             let targets: String = closure
                 .targets
                 .iter()

@@ -3,7 +3,7 @@
 use indexmap::IndexSet;
 use rex_syntax::cst::Node;
 use rex_syntax::diag::{Code, Diagnostic};
-use rex_syntax::kind::Kind;
+use rex_syntax::kind::{Field, Kind};
 use rex_syntax::{TextRange, TextSize, lex};
 use smol_str::{SmolStr, format_smolstr};
 
@@ -69,6 +69,7 @@ impl<'u> Builder<'u> {
         self.collect_function_uses(body, &mut calls, &mut globals);
         Some(Closure {
             range,
+            around: arguments_around(node),
             targets,
             calls,
             globals: globals.into_iter().collect(),
@@ -188,6 +189,83 @@ fn by_reference(expression: &str) -> SmolStr {
 }
 
 /// The items between the brackets of a capture list.
+/// The arguments of the templates and generic lambdas around a node, as types, outermost first.
+fn arguments_around(node: Node<'_>) -> Vec<SmolStr> {
+    let mut heads: Vec<Vec<SmolStr>> = Vec::new();
+    for outer in node.ancestors() {
+        match outer.kind() {
+            Kind::TemplateDeclaration | Kind::LambdaExpression | Kind::FunctionDefinition => {}
+            _ => continue,
+        }
+        let lists = outer
+            .children()
+            .filter(|child| child.kind() == Kind::TemplateParameterList);
+        let mut head: Vec<SmolStr> = lists
+            .flat_map(|list| list.children())
+            .filter_map(argument_of)
+            .collect();
+        let declarator = outer.field(Field::Declarator);
+        let parameters = declarator
+            .into_iter()
+            .flat_map(|declarator| declarator.subtree())
+            .find(|inner| inner.kind() == Kind::ParameterList);
+        let parameters = parameters.into_iter().flat_map(|list| list.children());
+        head.extend(parameters.filter_map(type_of_generic));
+        heads.push(head);
+    }
+    heads.into_iter().rev().flatten().collect()
+}
+
+/// The argument of a parameter of a template.
+fn argument_of(parameter: Node<'_>) -> Option<SmolStr> {
+    match parameter.kind() {
+        Kind::TypeParameterDeclaration | Kind::OptionalTypeParameterDeclaration => {
+            let name = parameter
+                .field(Field::Name)
+                .or_else(|| name_in(parameter))?;
+            Some(name.text().into())
+        }
+        Kind::VariadicTypeParameterDeclaration => {
+            Some(format_smolstr!("{}...", name_in(parameter)?.text()))
+        }
+        Kind::ParameterDeclaration | Kind::OptionalParameterDeclaration => {
+            let name = name_in(parameter.field(Field::Declarator)?)?.text();
+            Some(format_smolstr!(
+                "rex_argument_value<decltype({name}), {name}>"
+            ))
+        }
+        Kind::VariadicParameterDeclaration => {
+            let name = name_in(parameter.field(Field::Declarator)?)?.text();
+            Some(format_smolstr!(
+                "rex_argument_value<decltype({name}), {name}>..."
+            ))
+        }
+        _ => None,
+    }
+}
+
+fn name_in(node: Node<'_>) -> Option<Node<'_>> {
+    node.subtree()
+        .find(|inner| matches!(inner.kind(), Kind::Identifier | Kind::TypeIdentifier))
+}
+
+/// The type of a parameter that is declared with `auto`.
+fn type_of_generic(parameter: Node<'_>) -> Option<SmolStr> {
+    let is_auto = parameter
+        .field(Field::Type)?
+        .subtree()
+        .any(|inner| inner.kind() == Kind::PlaceholderTypeSpecifier || inner.text() == "auto");
+    let declarator = parameter.field(Field::Declarator).filter(|_| is_auto)?;
+    let name = declarator
+        .subtree()
+        .find(|inner| inner.kind() == Kind::Identifier)?
+        .text();
+    Some(match parameter.kind() {
+        Kind::VariadicParameterDeclaration => format_smolstr!("decltype({name})..."),
+        _ => format_smolstr!("decltype({name})"),
+    })
+}
+
 fn items_of_list(text: &str) -> Vec<String> {
     let inner = text.trim().trim_start_matches('[').trim_end_matches(']');
     let mut items = vec![String::new()];

@@ -365,7 +365,10 @@ impl Slicer<'_> {
         let mut stack: Vec<Node<'_>> = statement.children().collect();
         while let Some(node) = stack.pop() {
             match node.kind() {
-                Kind::LambdaExpression if !self.leads_on(node) => self.closures.push(node.range()),
+                Kind::LambdaExpression if !self.leads_on(node) => {
+                    self.closures.push(node.range());
+                    self.closures.extend(returned_lambdas(node));
+                }
                 Kind::LambdaExpression => {
                     let outer = std::mem::replace(&mut self.in_lambda, true);
                     if let Some(body) = node.field(Field::Body) {
@@ -396,6 +399,21 @@ impl Slicer<'_> {
         }
         self.needed.extend(names);
     }
+}
+
+/// The lambdas that a lambda returns.
+fn returned_lambdas(lambda: Node<'_>) -> impl Iterator<Item = TextRange> {
+    let is_lambda = |node: &Node<'_>| node.kind() == Kind::LambdaExpression;
+    let is_returned = |node: Node<'_>| {
+        node.ancestors()
+            .take_while(|outer| outer.kind() != Kind::CompoundStatement)
+            .any(|outer| outer.kind() == Kind::ReturnStatement)
+    };
+    lambda
+        .descendants()
+        .filter(is_lambda)
+        .filter(move |inner| *inner != lambda && is_returned(*inner))
+        .map(|inner| inner.range())
 }
 
 /// `try` and its handlers, round the block of a function.

@@ -55,6 +55,7 @@ fn lower(bencher: divan::Bencher<'_, '_>, lines: usize) {
                 bytes,
                 language: Language::C,
                 expansion: None,
+                headers: Vec::new(),
             })
             .map(|compilation| compilation.artifacts.is_some())
     });

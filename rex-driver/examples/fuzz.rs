@@ -203,6 +203,7 @@ fn check(compiler: &Compiler, language: Language, bytes: &[u8], limit: u64) -> R
         bytes: bytes.to_vec(),
         language,
         expansion: None,
+        headers: Vec::new(),
     };
     let start = Instant::now();
     let compiled = catch_unwind(AssertUnwindSafe(|| compiler.compile(input)));

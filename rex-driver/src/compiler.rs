@@ -26,6 +26,8 @@ pub struct SourceInput {
     pub language: Language,
     /// What the user's preprocessor makes of it (`cc -E -dD -fopenmp`), if that is known.
     pub expansion: Option<Vec<u8>>,
+    /// Which of the bytes are the text of headers, written in place of `#include` lines.
+    pub headers: Vec<TextRange>,
 }
 
 /// What a compilation gave.
@@ -118,6 +120,7 @@ const STACK_BYTES: usize = 512 << 20;
 ///     bytes: b"int main(void) { return 0; }\n".to_vec(),
 ///     language: Language::C,
 ///     expansion: None,
+///     headers: Vec::new(),
 /// })?;
 /// assert!(!compilation.has_errors());
 /// # Ok::<(), rex_driver::InternalError>(())
@@ -167,10 +170,11 @@ impl Compiler {
             bytes,
             language,
             expansion,
+            headers,
         } = input;
         let mut diagnostics = Diagnostics::new();
         let mut sources = SourceMap::new();
-        let file = sources.add(SourceFile::new(&*name, language, bytes));
+        let file = sources.add(SourceFile::new(&*name, language, bytes).with_headers(headers));
         let expansion = expansion.map(|text| Arc::new(Expansion::parse(text, &name)));
         if let Some(expansion) = &expansion {
             report_header_regions(sources.file(file), file, expansion, &mut diagnostics);
@@ -282,6 +286,7 @@ mod tests {
             bytes: text.into_bytes(),
             language: Language::C,
             expansion: None,
+            headers: Vec::new(),
         };
         let compilation = Compiler::builder().build().compile(input).unwrap();
         assert_eq!(compilation.account.constructs.len(), 1);

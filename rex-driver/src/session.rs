@@ -175,6 +175,7 @@ impl Session {
             bytes: bytes.clone(),
             language,
             expansion: None,
+            headers: Vec::new(),
         };
         let mut problem = None;
         if may_offload(&bytes, origin, &flags) {
@@ -243,6 +244,7 @@ impl Session {
             compilation = compiler.compile(SourceInput {
                 bytes: found.bytes.clone(),
                 expansion: Some(text),
+                headers: found.header_ranges(),
                 ..input.clone()
             })?;
             spliced = Some(found);

@@ -26,8 +26,8 @@ pub(crate) struct Spliced {
     /// The headers whose text is in it.
     headers: Vec<(PathBuf, Vec<u8>)>,
     pieces: Vec<Piece>,
-    /// What stands in place of `#include` lines of the file itself: the text, and the line.
-    inserted: Vec<(Vec<u8>, Vec<u8>)>,
+    /// What stands in place of `#include` lines of the file itself: where the text is, and the line.
+    inserted: Vec<(Range<usize>, Vec<u8>)>,
 }
 
 /// A run of bytes that come from one file.
@@ -182,7 +182,7 @@ impl Spliced {
             open.pop();
             if header.is_none() {
                 let include = file.bytes()[range].to_vec();
-                self.inserted.push((self.bytes[start..].to_vec(), include));
+                self.inserted.push((start..self.bytes.len(), include));
             }
         }
         self.copy(file, header, copied..text.len());
@@ -198,10 +198,20 @@ impl Spliced {
         });
     }
 
+    /// Where the text of headers is.
+    pub(crate) fn header_ranges(&self) -> Vec<TextRange> {
+        let offset = |at: usize| TextSize::try_from(at).unwrap_or_default();
+        let ranges = self.inserted.iter();
+        ranges
+            .map(|(range, _)| TextRange::new(offset(range.start), offset(range.end)))
+            .collect()
+    }
+
     /// Includes the headers again in which lowering changed nothing.
     pub(crate) fn restore(&self, host: &[u8]) -> Vec<u8> {
         let mut host = host.to_vec();
-        for (text, include) in &self.inserted {
+        for (range, include) in &self.inserted {
+            let text = &self.bytes[range.clone()];
             let mut places = find_all(&host, text);
             if let (Some(at), None) = (places.next(), places.next()) {
                 drop(places);

@@ -62,6 +62,7 @@ pub struct SourceFile {
     text: Arc<str>,
     lines: Arc<LineIndex>,
     derivation: Option<Derivation>,
+    headers: Arc<[TextRange]>,
 }
 
 impl SourceFile {
@@ -81,6 +82,7 @@ impl SourceFile {
             text: text.into(),
             lines,
             derivation: None,
+            headers: Arc::default(),
         }
     }
 
@@ -88,6 +90,18 @@ impl SourceFile {
     pub fn with_derivation(mut self, derivation: Derivation) -> SourceFile {
         self.derivation = Some(derivation);
         self
+    }
+
+    /// Says which ranges are the text of headers, written in place of `#include` lines.
+    pub fn with_headers(mut self, headers: impl Into<Arc<[TextRange]>>) -> SourceFile {
+        self.headers = headers.into();
+        self
+    }
+
+    /// The text of a header that stands in the file and holds a range.
+    pub fn header_around(&self, range: TextRange) -> Option<TextRange> {
+        let mut headers = self.headers.iter();
+        headers.find(|it| it.contains_range(range)).copied()
     }
 
     /// The name as the user gave it.

@@ -6,7 +6,7 @@ use rex_ir::item::{DeviceStorage, Item, ItemKind};
 use rex_ir::namer;
 use rex_ir::symbol::SymbolId;
 use rex_syntax::layout::indent_at;
-use rex_syntax::{TextRange, TextSize};
+use rex_syntax::{TextRange, TextSize, lex};
 
 use super::{Host, rank};
 use crate::common::text::with_newlines;
@@ -59,6 +59,10 @@ impl Host<'_> {
                     cuda_names::PREFIX
                 ));
             }
+        }
+        // The header's own copies are declared for programs that have OpenMP's.
+        if self.copies_asynchronously() {
+            lines.push("#include <omp.h>".to_owned());
         }
         lines.extend(guarded::include(self.program, &["rex_kmp.h"]));
         lines.push(format!(
@@ -271,6 +275,15 @@ impl Host<'_> {
         }
     }
 
+    fn copies_asynchronously(&self) -> bool {
+        const COPIES: [&str; 2] = ["omp_target_memcpy_async", "omp_target_memcpy_rect_async"];
+        let source = self.program.source();
+        let expansion = self.program.unit.expansion.as_ref();
+        expansion.is_some_and(|it| it.reads_header("omp.h"))
+            && lex::identifiers(source, lex::whole(source))
+                .any(|at| COPIES.contains(&self.program.text(at)))
+    }
+
     /// Where the header goes, with the line breaks it needs before and after it.
     ///
     /// After the last include that stands at the top: before any function or variable, outside every conditional (or after the `#endif` of one that holds includes).
@@ -286,7 +299,10 @@ impl Host<'_> {
             .items
             .iter()
             .find(|item| has_code(item) || holds_construct(item))
-            .map_or(TextSize::of(source), |item| item.range.start());
+            .map_or(TextSize::of(source), |item| {
+                let start = item.range.start();
+                self.start_of_header(item.range).unwrap_or(start)
+            });
         let mut depth = 0u32;
         let mut pending = false;
         let mut place = None;
@@ -313,6 +329,7 @@ impl Host<'_> {
                         pending = false;
                     }
                 }
+                _ if self.header_around(line.range).is_some() => {}
                 "include" | "include_next" | "import" if depth == 0 => {
                     place = Some(line.range.end())
                 }
@@ -330,10 +347,32 @@ impl Host<'_> {
                     .iter()
                     .map(|item| item.range.start())
                     .min()
-                    .unwrap_or_default();
+                    .unwrap_or_default()
+                    .min(first_code);
                 (line_start(source, first), "", "\n\n")
             }
         }
+    }
+
+    /// The text of a header around a range, if a header stands written out in the file; in the written file.
+    fn header_around(&self, range: TextRange) -> Option<TextRange> {
+        let written = self.program.sources.to_written(self.program.at(range));
+        let file = self.program.sources.file(written.file);
+        file.header_around(written.range)
+    }
+
+    /// Where the header around a range begins.
+    fn start_of_header(&self, range: TextRange) -> Option<TextSize> {
+        let header = self.header_around(range)?;
+        let source = self.program.source();
+        let lines = std::iter::once(0).chain(source.match_indices('\n').map(|(at, _)| at + 1));
+        lines
+            .filter_map(|at| TextSize::try_from(at).ok())
+            .find(|at| {
+                let place = self.program.at(TextRange::empty(*at));
+                let written = self.program.sources.to_written(place);
+                written.range.start() >= header.start()
+            })
     }
 }
 

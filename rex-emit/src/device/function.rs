@@ -1,17 +1,127 @@
 //! Functions of the device file: the user's own, and the forms of them that all threads of a team call together.
 
+use rex_ir::headers;
 use rex_ir::item::{Function, FunctionId};
 use rex_ir::namer;
 use rex_ir::program::{DeviceFunction, Program};
+use rex_syntax::edit::EditConflict;
 use rex_syntax::layout::indent_at;
 use rex_syntax::{TextRange, lex};
 use smol_str::SmolStr;
 
 use super::body::BodyPrinter;
-use super::references;
+use super::{Device, instances, references};
 
 /// What stands before a form for a team.
 const COMMENT: &str = "/* The same, called by all threads of a team in its sequential code. */";
+
+impl<'p> Device<'p> {
+    /// A function of the host that leads to kernels of templates, or a declaration of one that such a function calls.
+    pub(super) fn host_function(&mut self, id: FunctionId) -> Result<(), EditConflict> {
+        let instances = &self.program.instances;
+        let function = &self.program.functions[id];
+        let instantiator = instances.of_function(id);
+        let is_own = function.class.is_some() || function.is_template();
+        if function.class.is_none()
+            && (instances.names.contains(&function.name) || self.is_named_by_headers(function))
+            && !(instantiator.is_some() && is_own)
+            && !function.is_main
+        {
+            self.header();
+            let text = instances::prototype(self.program, function);
+            self.line(&text);
+        }
+        if let Some(instantiator) = instantiator {
+            self.header();
+            let text = instances::function(self.program, instantiator)?;
+            self.out.push('\n');
+            self.line(&text);
+        }
+        Ok(())
+    }
+
+    /// Whether headers that the device file includes as they are may call a function that they do not declare.
+    pub(super) fn is_named_by_headers(&self, function: &Function) -> bool {
+        let declares = || headers::function_declaration(&self.program.unit, &function.name);
+        !self.program.instances.functions.is_empty()
+            && self.names_in_headers.contains(&*function.name)
+            && declares().is_none_or(|declared| declared.project_file.is_none())
+    }
+
+    /// Whether a function of this name is called here and defined in another file.
+    pub(super) fn is_external(&self, name: &str) -> bool {
+        let external = &self.program.device_code.external_functions;
+        external.iter().any(|known| known == name)
+    }
+
+    pub(super) fn is_device_function(&self, function: FunctionId) -> bool {
+        self.program
+            .device_code
+            .functions
+            .iter()
+            .any(|device| device.function == function)
+    }
+
+    pub(super) fn function(&mut self, id: FunctionId) -> Result<(), EditConflict> {
+        let Some(device) = of(self.program, id) else {
+            return Ok(());
+        };
+        let function: &Function = &self.program.functions[id];
+        let marker = self.marker(&function.name, function.class.is_some());
+        let printed = [
+            Some(print(self.program, device, marker)),
+            print_team_form(self.program, device),
+        ];
+        for text in printed.into_iter().flatten() {
+            self.out.push('\n');
+            self.line(&text);
+        }
+        Ok(())
+    }
+
+    /// Which side calls a function: member functions and what host code in the device file names can be called on both.
+    pub(super) fn marker(&self, name: &str, is_member: bool) -> &'static str {
+        let is_named =
+            self.program.instances.names.contains(name) || self.names_in_headers.contains(name);
+        if is_member || is_named {
+            "__host__ __device__ "
+        } else {
+            "__device__ "
+        }
+    }
+
+    pub(super) fn prototype(&mut self, name: &str, range: TextRange) {
+        let defined = self
+            .program
+            .device_code
+            .functions
+            .iter()
+            .any(|device| self.program.functions[device.function].name == name);
+        let external = !defined && self.is_external(name);
+        if defined || external {
+            self.header();
+            let text = self.text_of(range);
+            let text = without_extern(&text);
+            let (head, rest) = text.split_at(template_heads(text));
+            // `extern template` would mean something else.
+            let storage = match external && head.is_empty() {
+                true => "extern ",
+                false => "",
+            };
+            self.line(&format!(
+                "{head}{storage}{}{rest}",
+                self.marker(name, false)
+            ));
+            if let Some(text) = declare_team_form(self.program, name, range) {
+                self.line(&text);
+            }
+        } else if self.program.instances.names.contains(name) {
+            self.header();
+            let text = self.program.text(range).replace("\r\n", "\n");
+            self.line(&text);
+        }
+    }
+}
 
 /// What device code makes of a function, if it reaches it.
 pub(super) fn of(program: &Program, id: FunctionId) -> Option<&DeviceFunction> {

@@ -1,0 +1,155 @@
+//! What stands before the first code of the device file, and what gives names of C and of the program their meaning.
+
+use std::collections::BTreeSet;
+
+use rex_ir::headers;
+use rex_ir::item::ItemKind;
+use rex_syntax::lex;
+use rex_syntax::source::Language;
+use rex_syntax::{TextRange, TextSize};
+
+use super::{Device, body, kernel};
+use crate::common::{cuda_names, guarded};
+
+/// Words of C that C++ lacks, with what means the same.
+const WORDS_OF_C: [(&str, &str); 7] = [
+    ("__auto_type", "auto"),
+    ("_Alignof", "alignof"),
+    ("_Bool", "bool"),
+    ("_Noreturn", ""),
+    ("_Static_assert", "static_assert"),
+    ("register", ""),
+    ("restrict", "__restrict__"),
+];
+
+/// What C programs and their headers ask for the language's version.
+const VERSION_OF_C: &str = "__STDC_VERSION__";
+
+impl<'p> Device<'p> {
+    /// Words of C that C++ lacks, once: those that the file has, and all if it has headers of its own, which stand below them.
+    pub(super) fn words_of_c(&mut self) {
+        if self.has_words || self.program.language() != Language::C {
+            return;
+        }
+        self.has_words = true;
+        let source = self.program.source();
+        let whole = TextRange::up_to(TextSize::of(source));
+        let mut items = self.program.items.iter();
+        let has_headers = items.any(|item| {
+            item.kind == ItemKind::Include && headers::is_of_project(self.program, item.range)
+        });
+        let used: BTreeSet<&str> = lex::tokens(source, whole)
+            .map(|token| token.text(source))
+            .collect();
+        for (word, meaning) in WORDS_OF_C {
+            if has_headers || used.contains(word) {
+                self.line(format!("#define {word} {meaning}").trim_end());
+            }
+        }
+        let version = self.program.macro_at(VERSION_OF_C, TextRange::default());
+        if let Some(version) = version
+            && (has_headers || used.contains(VERSION_OF_C))
+        {
+            self.line(&format!("#define {VERSION_OF_C} {}", version.body));
+        }
+    }
+
+    /// What a header of the project needs before it: CUDA's names must not be in its way.
+    pub(super) fn names_for(&mut self, include: TextRange) {
+        let names = headers::names_included_by(self.program, std::iter::once(include));
+        if !self.own_cuda_names.is_disjoint(&names) {
+            self.header();
+        }
+    }
+
+    /// What goes before the first code, once.
+    pub(super) fn header(&mut self) {
+        if !self.has_header {
+            self.has_header = true;
+            self.words_of_c();
+            if self.program.device_code.tracks_threads {
+                self.line(
+                    "#define REX_TRACK_THREADS /* who executes a piece of code is asked for */",
+                );
+            }
+            if self.uses_float16() {
+                self.line("#define REX_FLOAT16 /* nvcc has no type of this name */");
+            }
+            // Where `rex_nvidia.h` gives its names other meanings, it could not be read any more.
+            let expansion = self.program.unit.expansion.as_ref();
+            if !self.has_omp && expansion.is_some_and(|it| it.reads_header("omp.h")) {
+                self.line("#include <omp.h>");
+            }
+            let files = ["rex_nvidia.h", "xomp_cuda_lib_inlined.cu"];
+            for line in guarded::include(self.program, &files) {
+                self.line(&line);
+            }
+            self.keywords();
+            self.locks();
+            let program = self.program;
+            let kernels = program.kernels.values();
+            for line in kernels.filter_map(|it| kernel::object_declaration(program, it)) {
+                self.line(&line);
+            }
+        }
+    }
+
+    /// Whether the file or a macro of it says `_Float16`.
+    pub(super) fn uses_float16(&self) -> bool {
+        let source = self.program.source();
+        let is_word = |token: lex::Token| token.text(source) == "_Float16";
+        source.contains("_Float16") && lex::tokens(source, lex::whole(source)).any(is_word)
+            || self.names_in_headers.contains("_Float16")
+    }
+
+    /// Names of C that are keywords of C++, the language of the device file.
+    pub(super) fn keywords(&mut self) {
+        for name in self.own_cuda_names.clone() {
+            self.line(&format!(
+                "#define {name} {}{name} /* CUDA has one of its own */",
+                cuda_names::PREFIX
+            ));
+        }
+        if self.program.language() != Language::C {
+            return;
+        }
+        let source = self.program.source();
+        let whole = TextRange::up_to(TextSize::of(source));
+        let used: BTreeSet<&str> = lex::tokens(source, whole)
+            .filter(|token| token.kind == lex::TokenKind::Identifier)
+            .map(|token| token.text(source))
+            .filter(|word| lex::CXX_KEYWORDS.contains(word))
+            .collect();
+        for word in used {
+            self.line(&format!(
+                "#define {word} {}{word} /* a keyword of C++ */",
+                cuda_names::PREFIX
+            ));
+        }
+    }
+
+    /// An `#include` of the system's behind the names that the file has in place of CUDA's: `std::max` means another.
+    pub(super) fn system_include(&mut self, include: &str) {
+        let include = std::iter::once(include.to_string());
+        for line in guarded::without_macros(&self.own_cuda_names, include) {
+            self.line(&line);
+        }
+    }
+
+    /// One lock for each name of a critical section.
+    pub(super) fn locks(&mut self) {
+        let mut names = BTreeSet::new();
+        for (_, kernel) in self.program.kernels.iter() {
+            body::locks_of(&kernel.body, &mut names);
+        }
+        for device in &self.program.device_code.functions {
+            body::locks_of(&rex_ir::kernel::Plan::Text(device.body.clone()), &mut names);
+            if let Some(team) = &device.team {
+                body::locks_of(&team.body, &mut names);
+            }
+        }
+        for name in names {
+            self.line(&format!("REX_CRITICAL_LOCK({name});"));
+        }
+    }
+}

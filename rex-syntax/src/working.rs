@@ -158,7 +158,15 @@ impl<'s> Code<'s> {
             };
             let found = match hidden {
                 Hidden::Nothing => None,
-                Hidden::PerhapsAttribute => self.omp_attribute(idx, &partners),
+                Hidden::PerhapsAttribute => {
+                    let found = self.omp_attribute(idx, &partners).into_iter().flatten();
+                    let mut found = found.collect::<Vec<_>>().into_iter();
+                    let list = found.next();
+                    for (place, directives) in found {
+                        edits.insert(place.start(), 0, directives);
+                    }
+                    list
+                }
                 Hidden::Pragma => self.macros.write_out_pragma(self.text, start, start),
                 Hidden::Structure => self.macros.expand_call(self.text, start),
                 Hidden::Macro if self.macros.has_lone_brace(name, start) => {
@@ -196,12 +204,11 @@ impl<'s> Code<'s> {
     }
 
     /// `[[omp::..]]` written out.
-    fn omp_attribute(&self, idx: usize, partners: &[usize]) -> Option<(TextRange, String)> {
+    fn omp_attribute(&self, idx: usize, partners: &[usize]) -> Option<Vec<(TextRange, String)>> {
         let close = *partners.get(idx)?;
         let inner = *partners.get(idx + 1)?;
         let is_attribute = self.token_text(idx + 1) == "[" && inner + 1 == close;
-        let tokens = self.tokens.get(idx..=close).filter(|_| is_attribute)?;
-        attribute::write_out(self.text, tokens)
+        is_attribute.then(|| attribute::write_out(self.text, &self.tokens, idx, close))?
     }
 
     /// The indices of the words behind which directives hide.
@@ -519,7 +526,19 @@ mod tests {
         check("[[nodiscard]] int f();", "[[nodiscard]] int f();");
         check(
             "[[omp::decl(declare simd)]] int f(); int a [[omp::decl(declare_target)]];",
-            "#pragma omp declare simd\n int f(); int a [[omp::decl(declare_target)]];",
+            "#pragma omp declare simd\n int f(); \n#pragma omp begin declare target\nint a ;\n#pragma omp end declare target",
+        );
+        check(
+            "int a, b [[omp::decl(declare_target, link)]] = 1, c; static int t [[omp::decl(threadprivate)]];",
+            "int a, b  = 1, c;\n#pragma omp declare target link(b)\n static int t ;\n#pragma omp threadprivate(t)",
+        );
+        check(
+            "[[omp::decl(declare target, device_type(any)), nodiscard]] int f(int x) { return x; }\nint g();",
+            "#pragma omp begin declare target device_type(any)\n[[nodiscard]] int f(int x) { return x; }\n#pragma omp end declare target\nint g();",
+        );
+        check(
+            "int f [[omp::decl(declare simd)]] (int x) { return x; }",
+            "#pragma omp declare simd\nint f  (int x) { return x; }",
         );
         check(
             "[[omp::sequence(omp::directive(target), directive(teams)), likely]]\n{ }",

@@ -1,40 +1,77 @@
-//! OpenMP directives in C++ attribute syntax: `[[omp::directive(..)]]`, `[[omp::sequence(..)]]`.
+//! OpenMP directives in C++ attribute syntax: `[[omp::directive(..)]]`, `[[omp::sequence(..)]]`, `[[omp::decl(..)]]`.
 //!
 //! They are written out as `#pragma omp` lines, so that nothing later needs to know two spellings.
 
+mod decl;
+
 use text_size::TextRange;
+
+use decl::{Declaration, Written};
 
 use crate::layout::{Layout, indent_at};
 use crate::lex::{self, Token, TokenKind, significant_tokens, slice};
 use crate::omp::locator::{closing, cover};
 
-/// OpenMP directives in the attribute list that these tokens are, `[[` to `]]`: its range, and the same as pragma lines.
+/// OpenMP directives in the attribute list from token `open` to token `close`, `[[` to `]]`, as pragma lines: what is to be
+/// written, and where. The list itself comes first.
 ///
 /// Other attributes of the list are kept after the lines.
-pub(crate) fn write_out(text: &str, tokens: &[Token]) -> Option<(TextRange, String)> {
-    let word = |idx: usize| tokens.get(idx).map_or("", |token| token.text(text));
-    let close = tokens.len().checked_sub(1).filter(|close| *close > 3)?;
-    let mut inner = tokens.get(2..close - 1)?;
+pub(crate) fn write_out(
+    text: &str,
+    tokens: &[Token],
+    open: usize,
+    close: usize,
+) -> Option<Vec<(TextRange, String)>> {
+    let list = tokens.get(open..=close).filter(|list| list.len() > 4)?;
+    let word = |idx: usize| list.get(idx).map_or("", |token| token.text(text));
+    let mut inner = list.get(2..list.len() - 2)?;
     let uses_omp = word(2) == "using" && word(3) == "omp" && word(4) == ":";
     if uses_omp {
         inner = inner.get(3..)?;
     }
-    let mut directives = Vec::new();
+    let mut found = Found::default();
     let mut others = Vec::new();
     for part in split_at_commas(text, inner) {
-        if !collect(text, part, uses_omp, &mut directives) {
+        if !collect(text, part, uses_omp, &mut found) {
             others.extend(cover(part).map(|range| slice(text, range)));
         }
     }
-    if directives.is_empty() {
-        return None;
+    let range = cover(list)?;
+    let mut directives = found.directives;
+    if found.declarative.is_empty() {
+        let is_any = !directives.is_empty();
+        return is_any.then(|| vec![(range, lines(text, range, &directives, &others))]);
     }
-    let range = tokens[0].range.cover(tokens[close].range);
-    Some((range, lines(text, range, &directives, &others)))
+    let declaration = Declaration::around(text, tokens, open, close)?;
+    let mut written = Written::default();
+    for directive in &found.declarative {
+        if !declaration.write(directive, &mut written) {
+            return None;
+        }
+    }
+    let kept = match declaration.is_leading {
+        true => {
+            directives.extend(written.front.iter().cloned());
+            lines(text, range, &directives, &others)
+        }
+        false if others.is_empty() => String::new(),
+        false => format!("[[{}]]", others.join(", ")),
+    };
+    let mut edits = vec![(range, kept)];
+    edits.extend(written.around(text, &declaration));
+    Some(edits)
+}
+
+/// The directives of an attribute list.
+#[derive(Default)]
+struct Found {
+    directives: Vec<String>,
+    /// Those of `decl`.
+    declarative: Vec<String>,
 }
 
 /// Adds the directives of one attribute; returns whether it is one of OpenMP's.
-fn collect(text: &str, part: &[Token], uses_omp: bool, directives: &mut Vec<String>) -> bool {
+fn collect(text: &str, part: &[Token], uses_omp: bool, found: &mut Found) -> bool {
     let word = |idx: usize| part.get(idx).map_or("", |token| token.text(text));
     let name = match (word(0), word(1)) {
         ("omp", "::") => 2,
@@ -46,23 +83,16 @@ fn collect(text: &str, part: &[Token], uses_omp: bool, directives: &mut Vec<Stri
         return false;
     };
     match word(name) {
-        "directive" => {
-            directives.push(one_line(text, inner));
-            true
-        }
-        // `decl(declare_target)` means the entity declared around it, which a pragma cannot say.
-        "decl" if names_its_entities(text, inner) => {
-            directives.push(one_line(text, inner));
-            true
-        }
+        "directive" => found.directives.push(one_line(text, inner)),
+        "decl" => found.declarative.push(one_line(text, inner)),
         "sequence" => {
             for part in split_at_commas(text, inner) {
-                collect(text, part, true, directives);
+                collect(text, part, true, found);
             }
-            true
         }
-        _ => false,
+        _ => return false,
     }
+    true
 }
 
 /// Whether a declarative directive says by itself what it declares.

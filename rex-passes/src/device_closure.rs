@@ -638,14 +638,14 @@ fn report_members_of_templates(cx: &mut PassCx<'_>, variables: &IndexSet<SymbolI
 
 /// Device code that its C++ cannot express.
 fn report_untranslatable(cx: &mut PassCx<'_>, texts: &[TextRange]) {
+    let headline = match cx.program.language() {
+        Language::C => "device code cannot have this, as it is compiled as C++",
+        Language::Cxx => "device code cannot have this, as not all compilers for devices take it",
+    };
     for (at, reason) in cx.program.untranslatable.clone() {
         if texts.iter().any(|text| text.contains_range(at)) {
             let diagnostic = cx
-                .diagnostic(
-                    Code::UnsupportedStatement,
-                    at,
-                    "device code cannot have this, as it is compiled as C++",
-                )
+                .diagnostic(Code::UnsupportedStatement, at, headline)
                 .with_note(reason.to_string());
             cx.diagnostics.push(diagnostic);
         }

@@ -916,6 +916,18 @@ template <typename Value, int Rank> REX_DEVICE Value *rex_first(const rex_view<V
   return view.rex_base();
 }
 
+/// The operation of a reduction that a template declares: a class of its scope has its functions.
+template <typename Declared> struct rex_declared {
+  template <typename Value, typename... Original> static REX_DEVICE Value identity(const Original &...original) {
+    Value value;
+    Declared::initialize(value, original...);
+    return value;
+  }
+  template <typename Value> static REX_DEVICE void combine(Value &into, const Value &from) {
+    Declared::combine(into, from);
+  }
+};
+
 /// Gives an accumulator, or each element of one, the identity.
 template <typename Operation, typename Value> REX_DEVICE void rex_fill(Value &value) {
   value = Operation::template identity<Value>();

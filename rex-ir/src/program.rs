@@ -2,6 +2,7 @@
 
 use indexmap::IndexMap;
 use la_arena::Arena;
+use rex_syntax::kind::Kind;
 use rex_syntax::macros::MacroDef;
 use rex_syntax::source::{FileRange, Language, SourceMap};
 use rex_syntax::unit::Unit;
@@ -167,6 +168,23 @@ impl Program {
         self.declared_reductions
             .iter()
             .any(|declared| declared.key == *key && declared.reads_original(self))
+    }
+
+    /// Whether a reduction is declared where its types have names that the rest of the file does not know: in a template, or beside
+    /// the type in a function.
+    pub fn is_scoped(&self, declared: &DeclaredReduction) -> bool {
+        let around = self.unit.tree.root().smallest_at(declared.at);
+        let function = self.function_at(declared.at);
+        let is_local = |ty: &TypeId| {
+            let record = self.types.record(self.types.innermost_element(*ty));
+            let body = record.and_then(|record| self.types.records[record].body);
+            body.zip(function)
+                .is_some_and(|(body, id)| self.functions[id].range.contains_range(body))
+        };
+        declared.types.iter().any(is_local)
+            || around
+                .ancestors()
+                .any(|node| node.kind() == Kind::TemplateDeclaration)
     }
 
     /// The language of the unit.

@@ -1,7 +1,7 @@
 //! Kernels: signature, prologue, body, and the macro that ties a kernel to the runtime.
 
 use rex_ir::item::{Function, TemplateHead};
-use rex_ir::kernel::{Beginning, Home, Kernel, Parameter, ParameterType, Threading};
+use rex_ir::kernel::{Beginning, Home, Kernel, Parameter, ParameterType, Prologue, Threading};
 use rex_ir::namer;
 use rex_ir::program::Program;
 use rex_ir::region::CapturedObject;
@@ -12,7 +12,7 @@ use rex_syntax::omp::directive::Leaf;
 use smol_str::{SmolStr, format_smolstr};
 
 use super::body::{BLOCK_BARRIER, BodyPrinter};
-use super::references;
+use super::{reductions, references};
 use crate::common::text::one_line;
 
 /// Indentation of generated device code.
@@ -313,7 +313,18 @@ fn body(program: &Program, kernel: &Kernel) -> Vec<String> {
         };
         lines.push(format!("{STEP}rex_begin({threads});"));
     }
-    let mut prologue = printer.prologue(&kernel.prologue);
+    // What it declares may be of a type that the region's function has.
+    let is_declaration =
+        |line: &Prologue| matches!(line, Prologue::Declaration(_) | Prologue::Untagged(_));
+    let n_declarations = kernel
+        .prologue
+        .iter()
+        .take_while(|line| is_declaration(line))
+        .count();
+    let (declarations, rest) = kernel.prologue.split_at(n_declarations);
+    let mut prologue = printer.prologue(declarations);
+    prologue.extend(reductions::of_kernel(program, kernel));
+    prologue.extend(printer.prologue(rest));
     // The leader goes on alone.
     if kernel.body.beginning() == Beginning::Leader
         && prologue.last().is_some_and(|line| line == BLOCK_BARRIER)

@@ -1,84 +1,128 @@
-//! Reductions that the program declares, as operations of the device file.
+//! The operations of reductions that the program declares.
 
-use rex_ir::program::{DeclaredReduction, ReductionInitializer};
+use rex_ir::kernel::Kernel;
+use rex_ir::program::{DeclaredReduction, Program, ReductionInitializer};
 use rex_ir::region::{ReductionOperation, SharingAttribute};
-use rex_syntax::TextSize;
+use rex_syntax::{TextRange, TextSize};
 
-use super::{Device, body};
+use super::Device;
+use super::body::declared_operation;
+use super::kernel::STEP;
 
-impl<'p> Device<'p> {
-    /// Whether a region uses a reduction that the program declares.
-    pub(super) fn is_used(&self, declared: &DeclaredReduction) -> bool {
-        let operation = ReductionOperation::Declared(declared.key.clone());
-        self.program.constructs.iter().any(|(_, construct)| {
-            construct.sharing.iter().any(|sharing| {
-                matches!(&sharing.attribute, SharingAttribute::Reduction { operation: used, .. } if *used == operation)
-            })
-        })
-    }
-
+impl Device<'_> {
     /// The reductions that the program declares before a place, and that are not there yet.
     pub(super) fn reductions(&mut self, end: Option<TextSize>) {
-        while let Some(declared) = self.program.declared_reductions.get(self.n_reductions)
+        let program = self.program;
+        while let Some(declared) = program.declared_reductions.get(self.n_reductions)
             && end.is_none_or(|end| declared.at.start() < end)
         {
             self.n_reductions += 1;
-            if self.is_used(declared) {
+            if is_used(program, declared, None) && !program.is_scoped(declared) {
                 self.header();
-                self.reduction(declared);
+                for line in operation(program, declared) {
+                    self.line(&line);
+                }
             }
         }
     }
+}
 
-    pub(super) fn reduction(&mut self, declared: &DeclaredReduction) {
-        let operation = body::declared_operation(&declared.key);
-        let reads_original = declared.reads_original(self.program);
-        self.line(&format!("struct {operation} {{"));
-        for ty in &declared.types {
-            let ty = self.program.types.spell(*ty);
-            let initializer = match declared.initializer {
-                Some(ReductionInitializer::Value(range)) => {
-                    let text = self.program.text(range).trim();
-                    if text.starts_with('{') || text.starts_with('(') {
-                        format!(
-                            "{ty} omp_priv{};",
-                            text.replacen('(', "{", 1).replacen(
-                                ')',
-                                "}",
-                                usize::from(text.starts_with('('))
-                            )
-                        )
-                    } else {
-                        format!("{ty} omp_priv = {text};")
-                    }
-                }
-                Some(ReductionInitializer::Call(range)) => {
-                    format!("{ty} omp_priv; {};", self.program.text(range).trim())
-                }
-                None => format!("{ty} omp_priv = {ty}();"),
-            };
-            let combiner = self.program.text(declared.combiner).trim();
-            let (parameter, original) = match reads_original {
-                true => (
-                    format!(", const {ty} &rex_original"),
-                    format!("{ty} omp_orig = rex_original; (void)omp_orig; "),
-                ),
-                false => (String::new(), String::new()),
-            };
-            self.line(&format!("  static __device__ void initialize({ty} &value{parameter}) {{ {original}{initializer} value = omp_priv; }}"));
-            self.line(&format!(
-                "  static __device__ void combine({ty} &omp_out, const {ty} &rex_in) {{ {ty} omp_in = rex_in; (void)omp_in; {combiner}; }}"
-            ));
+/// Whether constructs, within a range if one is given, use a reduction that the program declares.
+fn is_used(program: &Program, declared: &DeclaredReduction, within: Option<TextRange>) -> bool {
+    let wanted = ReductionOperation::Declared(declared.key.clone());
+    program
+        .constructs
+        .values()
+        .filter(|construct| within.is_none_or(|within| within.contains_range(construct.range)))
+        .flat_map(|construct| &construct.sharing)
+        .any(|sharing| match &sharing.attribute {
+            SharingAttribute::Reduction { operation, .. } => *operation == wanted,
+            _ => false,
+        })
+}
+
+/// The struct of an operation, at namespace scope.
+fn operation(program: &Program, declared: &DeclaredReduction) -> Vec<String> {
+    let mut lines = vec![format!("struct {} {{", declared_operation(&declared.key))];
+    lines.extend(functions(program, declared));
+    let identity = match declared.reads_original(program) {
+        true => {
+            "identity(const Value &original) { Value value; initialize(value, original); return value; }"
         }
-        let identity = match reads_original {
-            true => {
-                "identity(const Value &original) { Value value; initialize(value, original); return value; }"
-            }
-            false => "identity() { Value value; initialize(value); return value; }",
+        false => "identity() { Value value; initialize(value); return value; }",
+    };
+    lines.push(format!(
+        "{STEP}template <typename Value> static __device__ Value {identity}"
+    ));
+    lines.push("};".to_string());
+    lines
+}
+
+/// The operations, in a kernel, whose types only the scope of its region has.
+pub(super) fn of_kernel(program: &Program, kernel: &Kernel) -> Vec<String> {
+    let range = program.constructs[program.regions[kernel.region].construct].range;
+    let scoped = program
+        .declared_reductions
+        .iter()
+        .filter(|declared| program.is_scoped(declared) && is_used(program, declared, Some(range)));
+    scoped
+        .flat_map(|declared| {
+            let operation = declared_operation(&declared.key);
+            let mut lines = vec![format!("struct {operation}__here {{")];
+            lines.extend(functions(program, declared));
+            lines.push("};".to_string());
+            lines.push(format!(
+                "typedef rex_declared<{operation}__here> {operation};"
+            ));
+            lines
+        })
+        .collect()
+}
+
+/// How copies of each type begin, and how they are combined.
+fn functions(program: &Program, declared: &DeclaredReduction) -> Vec<String> {
+    let reads_original = declared.reads_original(program);
+    let combiner = program.text(declared.combiner).trim();
+    let mut lines = Vec::new();
+    for ty in &declared.types {
+        let ty = program.types.spell(*ty);
+        let initializer = initializer(program, declared, &ty);
+        let (parameter, original) = match reads_original {
+            true => (
+                format!(", const {ty} &rex_original"),
+                format!("{ty} omp_orig = rex_original; (void)omp_orig; "),
+            ),
+            false => (String::new(), String::new()),
         };
-        self.line(&format!(
-            "  template <typename Value> static __device__ Value {identity}"
+        lines.push(format!("{STEP}static __device__ void initialize({ty} &value{parameter}) {{ {original}{initializer} value = omp_priv; }}"));
+        lines.push(format!(
+            "{STEP}static __device__ void combine({ty} &omp_out, const {ty} &rex_in) {{ {ty} omp_in = rex_in; (void)omp_in; {combiner}; }}"
         ));
-        self.line("};");
+    }
+    lines
+}
+
+/// The declaration of a copy.
+fn initializer(program: &Program, declared: &DeclaredReduction, ty: &str) -> String {
+    match declared.initializer {
+        Some(ReductionInitializer::Value(range)) => {
+            let text = program.text(range).trim();
+            if text.starts_with('{') || text.starts_with('(') {
+                format!(
+                    "{ty} omp_priv{};",
+                    text.replacen('(', "{", 1).replacen(
+                        ')',
+                        "}",
+                        usize::from(text.starts_with('('))
+                    )
+                )
+            } else {
+                format!("{ty} omp_priv = {text};")
+            }
+        }
+        Some(ReductionInitializer::Call(range)) => {
+            format!("{ty} omp_priv; {};", program.text(range).trim())
+        }
+        None => format!("{ty} omp_priv = {ty}();"),
     }
 }

@@ -8,7 +8,9 @@ use rex_ir::kernel::{
 use rex_ir::map::{PathStep, StepKind};
 use rex_ir::namer;
 use rex_ir::program::Program;
-use rex_ir::region::{CapturedObject, Construct, DataSharing, SharingAttribute};
+use rex_ir::region::{
+    CapturedObject, Construct, DataSharing, ReductionOperation, SharingAttribute,
+};
 use rex_ir::ty::{Category, Extent, TypeId, TypeKind};
 use rex_syntax::TextRange;
 use rex_syntax::diag::{Code, Diagnostic};
@@ -227,6 +229,16 @@ impl Planner<'_> {
             let SharingAttribute::Reduction { operation, section } = &sharing.attribute else {
                 continue;
             };
+            if self.region.is_none() && self.is_scoped(operation) {
+                let diagnostic = Diagnostic::new(
+                    Code::UnsupportedClause,
+                    self.program.at(sharing.at),
+                    "a reduction that a template declares is not supported in a device function",
+                )
+                .with_help("declare it outside of templates, for each type");
+                self.errors.push(diagnostic);
+                continue;
+            }
             let name = self.program.name(sharing.symbol).clone();
             let ty = self.value_type(sharing.symbol);
             match self.reduction_extent(sharing, section.as_deref(), ty) {
@@ -242,6 +254,15 @@ impl Planner<'_> {
             }
         }
         plans
+    }
+
+    /// Whether only a scope of the program has the types that a declared reduction is for.
+    fn is_scoped(&self, operation: &ReductionOperation) -> bool {
+        let ReductionOperation::Declared(key) = operation else {
+            return false;
+        };
+        let mut all = self.program.declared_reductions.iter();
+        all.any(|declared| declared.key == *key && self.program.is_scoped(declared))
     }
 
     /// What of a listed variable is accumulated; `section` leads from it to the elements.

@@ -67,16 +67,29 @@ impl BodyPrinter<'_> {
             lines.push(format!("rex_fill<{operation}>({name}{original});"));
         } else {
             let ty = self.value_type(reduction.ty);
+            let identity = self.identity(&reduction.operation);
             let value = match (&reduction.target, original(reduction)) {
                 (_, None) => String::new(),
                 (ReductionTarget::Crew(_), Some(original)) => original,
                 (_, Some(parameter)) => format!("*{parameter}"),
             };
             lines.push(format!(
-                "{declared} = {operation}::identity<{ty}>({value});"
+                "{declared} = {operation}::{identity}<{ty}>({value});"
             ));
         }
         lines
+    }
+
+    /// The name of the function that gives the first value: in a template, the operation may depend on its parameters.
+    pub(super) fn identity(&self, operation: &ReductionOperation) -> &'static str {
+        let is_scoped = |key: &str| {
+            let mut all = self.program.declared_reductions.iter();
+            all.any(|declared| declared.key == key && self.program.is_scoped(declared))
+        };
+        match operation {
+            ReductionOperation::Declared(key) if is_scoped(key) => "template identity",
+            _ => "identity",
+        }
     }
 
     fn element_accumulator(

@@ -29,9 +29,10 @@ impl BodyPrinter<'_> {
         let mut tile = vec![format!("const uint64_t {VARIABLE} = rex_tile + {start};")];
         for reduction in &plan.reductions {
             let declared = self.declare_mutable(reduction.ty, &reduction.name);
+            let identity = self.identity(&reduction.operation);
             let operation = operation(&reduction.operation);
             let ty = self.value_type(reduction.ty);
-            tile.push(format!("{declared} = {operation}::identity<{ty}>();"));
+            tile.push(format!("{declared} = {operation}::{identity}<{ty}>();"));
         }
         tile.extend(self.phase(loops, &plan.input, indent));
         for reduction in &plan.reductions {

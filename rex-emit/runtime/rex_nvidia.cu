@@ -367,6 +367,13 @@ REX_ONE_OF_MANY void rex_host_pause() {
   sched_yield();
 }
 
+REX_ONE_OF_MANY void rex_host_look() {
+  constexpr unsigned kLooks = 64; // a switch costs as much as a few of them
+  static thread_local unsigned looks = 0;
+  if (++looks % kLooks != 0) return;
+  if (rex_host::Team *team = rex_host::Team::current()) team->let_next_run();
+}
+
 REX_ONE_OF_MANY void *rex_host_shared() { return rex_host::shared_memory().begin; }
 REX_ONE_OF_MANY uint64_t rex_host_shared_bytes() { return rex_host::shared_memory().bytes; }
 

@@ -41,6 +41,8 @@ bool rex_host_barrier(bool said);
 void rex_host_warp_barrier();
 /// Lets others go on, in a loop that waits for them.
 void rex_host_pause();
+/// Lets others go on now and then: called before each look at what they may change.
+void rex_host_look();
 /// Dynamic shared memory of the running block, and its size.
 void *rex_host_shared();
 uint64_t rex_host_shared_bytes();

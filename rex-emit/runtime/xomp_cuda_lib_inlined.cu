@@ -208,10 +208,18 @@ REX_DEVICE bool rex_is_own(const volatile void *address) {
 #endif
 }
 
+/// Before a thread looks at a value that others may change: if it does so again and again, it may wait for them.
+REX_DEVICE void rex_look() {
+#ifdef REX_DEVICE_HOST
+  rex_host_look();
+#endif
+}
+
 /// *address = function(*address), atomically. `function` may be called several times. Every access is one to memory, so `volatile`
 /// asks for nothing more.
 template <typename Value, typename Function>
 REX_DEVICE rex_update<Value> rex_atomic_apply(Value *address, Function function) {
+  rex_look();
   if (!rex_is_own(address)) return rex_atomic_access<Value>::apply(address, function);
   const Value before = *address;
   *address = function(before);
@@ -222,6 +230,7 @@ REX_DEVICE rex_update<Value> rex_atomic_apply(volatile Value *address, Function 
   return rex_atomic_apply(const_cast<Value *>(address), function);
 }
 template <typename Value> REX_DEVICE Value rex_atomic_read(const Value *address) {
+  rex_look();
   return rex_atomic_access<Value>::read(address);
 }
 template <typename Value> REX_DEVICE Value rex_atomic_read(const volatile Value *address) {
@@ -229,6 +238,7 @@ template <typename Value> REX_DEVICE Value rex_atomic_read(const volatile Value 
 }
 template <typename Value, typename Operand>
 REX_DEVICE Value rex_atomic_exchange(Value *address, Operand operand) {
+  rex_look();
   if (!rex_is_own(address)) return rex_atomic_access<Value>::exchange(address, static_cast<Value>(operand));
   const Value before = *address;
   *address = static_cast<Value>(operand);

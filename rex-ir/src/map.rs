@@ -84,6 +84,15 @@ pub struct Mapper {
     pub visible: TextRange,
 }
 
+/// A list item that begins with no variable: `c ? a : b`, `f()[0:n]`. Its address is computed once, into a pointer that stands for the root.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lvalue {
+    /// The expression.
+    pub at: TextRange,
+    /// It points to the objects; else it is the object.
+    pub is_pointer: bool,
+}
+
 /// One step of a path with the type it arrives at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PathStep {
@@ -238,6 +247,15 @@ pub enum TemporaryValue {
     Literal(Expr),
     /// A 64-bit integer.
     Int64(Expr),
+    /// The address of an object of a type, or of the first one that an expression points to.
+    Address {
+        /// The pointer's type.
+        ty: TypeId,
+        /// The expression.
+        of: Expr,
+        /// It points to the objects.
+        is_pointer: bool,
+    },
     /// The storage from the lowest to the highest byte of several pieces, as a `struct rex_span`.
     Span(Vec<SpanPiece>),
 }

@@ -16,7 +16,7 @@ use crate::item::{DeviceStorage, Function, FunctionId, Item, ItemKind};
 use crate::kernel::Kernel;
 use crate::launch::Launch;
 use crate::lifecycle::Lifecycle;
-use crate::map::{MapArrays, Mapper};
+use crate::map::{Lvalue, MapArrays, Mapper};
 use crate::region::{Construct, ConstructId, DataConstruct, LoopNest, ReductionOperation, Region};
 use crate::static_member::StaticMember;
 use crate::symbol::{ScopeTree, Symbol, SymbolId, SymbolKind};
@@ -65,6 +65,8 @@ pub struct Program {
     pub external_device_functions: Vec<SmolStr>,
     /// Text that device code has in place of what only C takes, or inserts where C needs no word, in source order.
     pub conversions: Vec<(TextRange, SmolStr)>,
+    /// The pointers that stand for list items which begin with no variable.
+    pub lvalues: IndexMap<SymbolId, Lvalue>,
     /// Static data members, in the order of their declarations.
     pub static_members: IndexMap<SymbolId, StaticMember>,
     /// Variables that are a static data member of one instantiation, `Box<int>::value`, with that of the template.

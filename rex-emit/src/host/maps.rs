@@ -96,6 +96,12 @@ impl<'p> Host<'p> {
             TemporaryValue::Int64(value) => {
                 format!("const int64_t {name} = (int64_t){};", operand(value))
             }
+            TemporaryValue::Address { ty, of, is_pointer } => {
+                let declared = self.program.types.declare(*ty, name);
+                let first = if *is_pointer { "[0]" } else { "" };
+                let of = expr::print(self.program, &self.words(place), of);
+                format!("{declared} = &({of}){first};")
+            }
             TemporaryValue::Span(pieces) => {
                 let mut lines = vec![format!("struct rex_span {name} = REX_NO_SPAN;")];
                 let mut open: Vec<usize> = Vec::new();

@@ -319,7 +319,7 @@ impl<'u> Builder<'u> {
         for item in clause.items() {
             let (root, is_section) = match &item.locator {
                 Locator::Path(path) => (path.root, !path.steps.is_empty()),
-                Locator::Expression(range) => (*range, false),
+                Locator::Expression(range) | Locator::SectionOf(range, _) => (*range, false),
             };
             let resolved = self
                 .scopes

@@ -93,17 +93,24 @@ impl<'u> Builder<'u> {
         }
         for item in clause.items() {
             let read = match &item.locator {
-                Locator::Path(path) => self.read_path(path, item.range),
-                Locator::Expression(range) => {
-                    let text = self.text(*range).to_string();
-                    let diagnostic = Diagnostic::new(
-                        Code::MapListItem,
-                        self.at(*range),
-                        format!("`{text}` is not a list item that rex can map"),
-                    )
-                    .with_help("name a variable, a member or an array section, for instance `p[0:n]` or `s.p[0:n]`");
-                    self.diagnostics.push(diagnostic);
-                    None
+                Locator::Path(path) => {
+                    let known = std::mem::take(&mut self.diagnostics);
+                    let read = self.read_path(path, item.range);
+                    let found = std::mem::replace(&mut self.diagnostics, known);
+                    // `*(i + p)`: the name that stands first is no pointer.
+                    let is_sum = self.text(item.range).starts_with('*')
+                        && found.iter().any(|it| it.code == Code::MapListItem);
+                    match read {
+                        None if is_sum => self.read_lvalue(item.range, None, clause, kind),
+                        read => {
+                            self.diagnostics.extend(found);
+                            read
+                        }
+                    }
+                }
+                Locator::Expression(range) => self.read_lvalue(*range, None, clause, kind),
+                Locator::SectionOf(range, section) => {
+                    self.read_lvalue(*range, Some(section), clause, kind)
                 }
             };
             if let Some((mut root, mut root_ty, mut steps)) = read {
@@ -135,7 +142,7 @@ impl<'u> Builder<'u> {
     ) -> Option<(CapturedObject, TypeId, Vec<PathStep>)> {
         match locator {
             Locator::Path(path) => self.read_path(path, at),
-            Locator::Expression(_) => None,
+            Locator::Expression(_) | Locator::SectionOf(..) => None,
         }
     }
 

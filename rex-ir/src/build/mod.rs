@@ -21,6 +21,7 @@ mod implicit;
 mod instances;
 mod items;
 mod loops;
+mod lvalues;
 mod mappers;
 mod maps;
 mod names;
@@ -48,7 +49,7 @@ use crate::abi::Requirements;
 use crate::instance::Instances;
 use crate::item::{DeviceStorage, Function, FunctionId, Item};
 use crate::lifecycle::Lifecycle;
-use crate::map::Mapper;
+use crate::map::{Lvalue, Mapper};
 use crate::program::{DeclaredReduction, DeviceCode, Program};
 use crate::region::{Construct, DataConstruct, LoopNest, Region};
 use crate::static_member::StaticMember;
@@ -82,6 +83,7 @@ pub fn build(sources: SourceMap, unit: Unit) -> (Program, Diagnostics) {
         device_functions: built.device_functions,
         external_device_functions: built.external_device_functions,
         conversions: built.conversions,
+        lvalues: built.lvalues,
         static_members: built.static_members,
         static_member_instances: built.static_member_instances,
         static_member_uses: built.static_member_uses,
@@ -119,6 +121,7 @@ struct Builder<'u> {
     device_functions: Vec<FunctionId>,
     external_device_functions: Vec<SmolStr>,
     conversions: Vec<(TextRange, SmolStr)>,
+    lvalues: indexmap::IndexMap<SymbolId, Lvalue>,
     static_members: indexmap::IndexMap<SymbolId, StaticMember>,
     static_member_instances: indexmap::IndexMap<SymbolId, SymbolId>,
     static_member_uses: Vec<(TextRange, SymbolId)>,
@@ -168,6 +171,7 @@ struct Built {
     device_functions: Vec<FunctionId>,
     external_device_functions: Vec<SmolStr>,
     conversions: Vec<(TextRange, SmolStr)>,
+    lvalues: indexmap::IndexMap<SymbolId, Lvalue>,
     static_members: indexmap::IndexMap<SymbolId, StaticMember>,
     static_member_instances: indexmap::IndexMap<SymbolId, SymbolId>,
     static_member_uses: Vec<(TextRange, SymbolId)>,
@@ -200,6 +204,7 @@ impl<'u> Builder<'u> {
             device_functions: Vec::new(),
             external_device_functions: Vec::new(),
             conversions: Vec::new(),
+            lvalues: indexmap::IndexMap::new(),
             static_members: indexmap::IndexMap::new(),
             static_member_instances: indexmap::IndexMap::new(),
             static_member_uses: Vec::new(),
@@ -256,6 +261,7 @@ impl<'u> Builder<'u> {
             device_functions: self.device_functions,
             external_device_functions: self.external_device_functions,
             conversions: self.conversions,
+            lvalues: self.lvalues,
             static_members: self.static_members,
             static_member_instances: self.static_member_instances,
             static_member_uses: self.static_member_uses,

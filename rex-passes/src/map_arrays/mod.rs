@@ -18,7 +18,7 @@ mod pieces;
 use rex_ir::abi::MapFlags;
 use rex_ir::expr::Expr;
 use rex_ir::facet::Facet;
-use rex_ir::map::{MapArrays, MapEntry, MapItem, MapKind, MapOwner};
+use rex_ir::map::{MapArrays, MapEntry, MapItem, MapKind, MapOwner, Temporary, TemporaryValue};
 use rex_ir::program::Program;
 use rex_ir::region::{CapturedObject, DataConstructId, DataConstructKind, RegionId};
 use rex_ir::ty::{TypeId, TypeKind};
@@ -88,6 +88,7 @@ fn launch_arrays(program: &Program, id: RegionId, problems: &mut Vec<Diagnostic>
             .iter()
             .filter(|item| item.root == root)
             .collect();
+        builder.lvalue(root);
         builder.items(&mine, MapFlags::empty());
     }
     builder.arrays
@@ -102,6 +103,7 @@ fn data_arrays(
     let mut builder = Builder::new(program, MapOwner::Data(id), problems);
     for root in roots(&data.maps) {
         let mine: Vec<&MapItem> = data.maps.iter().filter(|item| item.root == root).collect();
+        builder.lvalue(root);
         if data.kind == DataConstructKind::Update {
             // Each motion stands alone: no reference counts are touched.
             for item in mine {
@@ -159,6 +161,21 @@ impl<'p> Builder<'p> {
                 entries: Vec::new(),
             },
             problems,
+        }
+    }
+
+    /// The pointer that stands for a root which is no variable.
+    fn lvalue(&mut self, root: CapturedObject) {
+        if let CapturedObject::Variable(symbol) = root
+            && let Some(lvalue) = self.program.lvalues.get(&symbol)
+        {
+            let value = TemporaryValue::Address {
+                ty: self.program.symbols[symbol].ty,
+                of: Expr::Source(lvalue.at),
+                is_pointer: lvalue.is_pointer,
+            };
+            let name = self.program.name(symbol).clone();
+            self.arrays.temporaries.push(Temporary { name, value });
         }
     }
 

@@ -163,6 +163,8 @@ pub enum Locator {
     Path(Path),
     /// Any other expression, or reserved words (`omp_all_memory`).
     Expression(TextRange),
+    /// A section of what any other expression points to: `f()[0:n]`.
+    SectionOf(TextRange, Section),
 }
 
 impl Locator {
@@ -170,7 +172,7 @@ impl Locator {
     pub fn root(&self) -> TextRange {
         match self {
             Locator::Path(path) => path.root,
-            Locator::Expression(range) => *range,
+            Locator::Expression(range) | Locator::SectionOf(range, _) => *range,
         }
     }
 }

@@ -15,9 +15,29 @@ pub(crate) fn list_item(text: &str, tokens: &[Token]) -> Option<ListItem> {
     };
     let locator = match reader.path(0) {
         Some(path) if reader.at == tokens.len() => Locator::Path(path),
-        _ => Locator::Expression(range),
+        _ => match section_of(text, tokens) {
+            Some((base, section)) => Locator::SectionOf(base, section),
+            None => Locator::Expression(range),
+        },
     };
     Some(ListItem { range, locator })
+}
+
+/// An expression and the section at its end.
+fn section_of(text: &str, tokens: &[Token]) -> Option<(TextRange, Section)> {
+    let opens = |idx: &usize| tokens[*idx].text(text) == "[";
+    let open = (1..tokens.len())
+        .filter(opens)
+        .find(|open| closing(text, tokens, *open) + 1 == tokens.len())?;
+    let mut reader = PathReader {
+        text,
+        tokens,
+        at: open,
+    };
+    match reader.subscript()? {
+        Step::Section(section) => Some((cover(&tokens[..open])?, section)),
+        _ => None,
+    }
 }
 
 /// From the first token to the last.

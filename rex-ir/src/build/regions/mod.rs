@@ -16,6 +16,7 @@ use rex_syntax::omp::directive::Leaf;
 
 use super::Builder;
 use crate::item::FunctionId;
+use crate::map::MapItem;
 use crate::region::{
     Capture, CapturedObject, ConstructId, DataConstruct, DataConstructKind, Region,
     SharingAttribute,
@@ -123,7 +124,11 @@ impl Builder<'_> {
         self.add_reduction_sections(construct, &mut maps);
 
         let mut uses = Uses::default();
-        for item in &maps {
+        let is_lvalue = |item: &&MapItem| match item.root {
+            CapturedObject::Variable(symbol) => self.lvalues.contains_key(&symbol),
+            _ => false,
+        };
+        for item in maps.iter().filter(|item| !is_lvalue(item)) {
             if let CapturedObject::Variable(symbol) = item.root
                 && self.symbols[symbol].kind == SymbolKind::Local
                 && self.symbols[symbol].spelled.is_some()
@@ -188,6 +193,7 @@ impl Builder<'_> {
                 captures.push(capture);
             }
         }
+        self.check_copies_of_lvalues(&maps, &captures);
         let deduced = self.deduced_variables(&captures);
         self.add_local_usings(node, statement, &mut uses);
         uses.declarations.sort();

@@ -60,6 +60,11 @@ fn show_item(text: &str, item: &ListItem) -> String {
     let part = |range: Option<TextRange>| range.map_or("", |range| slice(text, range)).to_owned();
     match &item.locator {
         Locator::Expression(range) => format!("expr({})", slice(text, *range)),
+        Locator::SectionOf(range, section) => format!(
+            "expr({}){}",
+            slice(text, *range),
+            slice(text, section.range)
+        ),
         Locator::Path(path) => {
             let mut out = slice(text, path.root).to_owned();
             for step in &path.steps {

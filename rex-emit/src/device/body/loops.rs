@@ -479,6 +479,9 @@ impl BodyPrinter<'_> {
         ) {
             return value;
         }
+        if self.is_deduced(canonical) {
+            return format!("static_cast<REX_TYPE_OF({lower})>({value})");
+        }
         let ty = types.spell(canonical.ty);
         match types.get(types.desugar(canonical.ty)).kind {
             TypeKind::Named {
@@ -487,6 +490,12 @@ impl BodyPrinter<'_> {
             } => format!("({ty}){}", operand(&value)),
             _ => format!("static_cast<{ty}>({value})"),
         }
+    }
+
+    /// Whether only the compiler knows the type of a loop variable: that of its first value.
+    fn is_deduced(&self, canonical: &CanonicalLoop) -> bool {
+        let spelled = self.program.types.spell(canonical.ty);
+        spelled.split_whitespace().any(|word| word == "auto")
     }
 
     fn trip_count(&self, canonical: &CanonicalLoop) -> String {
@@ -515,7 +524,7 @@ impl BodyPrinter<'_> {
         let ty = types.spell(canonical.ty);
         let is_int =
             ty == "int" && lower.bytes().all(|byte| byte.is_ascii_digit()) && lower.len() < 10;
-        if is_int {
+        if is_int || self.is_deduced(canonical) {
             return format!("{function}({lower}, {bound}, {step})");
         }
         format!("{function}(({ty}){}, {bound}, {step})", operand(lower))

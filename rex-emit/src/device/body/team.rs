@@ -325,7 +325,15 @@ impl BodyPrinter<'_> {
                 self.declare_mutable(ty, "rex_initial")
             )
         } else if value.starts_with('{') {
-            format!("{name} = {}{value};", types.spell(ty))
+            let spelled = self.value_type(ty);
+            match spelled.trim().contains(' ') {
+                // `struct S{1, 2}` is no expression.
+                true => format!(
+                    "{} = {value}; {name} = rex_initial;",
+                    self.declare_mutable(ty, "rex_initial")
+                ),
+                false => format!("{name} = {}{value};", types.spell(ty)),
+            }
         } else {
             format!("{name} = {value};")
         };

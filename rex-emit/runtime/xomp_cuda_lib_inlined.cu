@@ -414,6 +414,165 @@ template <typename Operation, typename Value> REX_DEVICE void rex_combine(Value 
   rex_combine(Operation(), target, value, std::integral_constant<bool, rex_width_of<Value>::is_word>());
 }
 
+#ifdef REX_COMPLEX_OF_C
+
+// ---- Complex numbers of C -------------------------------------------------------------------------------
+//
+// Laid out as C's; device code is C++, and nvcc has no _Complex.
+
+// A variable of a hidden type would be hidden itself.
+template <typename Real> struct __attribute__((__visibility__("default"))) rex_complex {
+  Real re, im;
+
+  rex_complex() = default;
+  template <typename Number, typename = typename std::enable_if<std::is_arithmetic<Number>::value>::type>
+  constexpr REX_DEVICE rex_complex(Number real) : re(static_cast<Real>(real)), im(0) {}
+  constexpr REX_DEVICE rex_complex(Real real, Real imaginary) : re(real), im(imaginary) {}
+  template <typename Other>
+  constexpr REX_DEVICE rex_complex(const rex_complex<Other> &other)
+      : re(static_cast<Real>(other.re)), im(static_cast<Real>(other.im)) {}
+
+  template <typename Number, typename = typename std::enable_if<std::is_arithmetic<Number>::value>::type>
+  explicit constexpr REX_DEVICE operator Number() const {
+    return static_cast<Number>(re);
+  }
+  constexpr REX_DEVICE rex_complex operator+() const { return *this; }
+  constexpr REX_DEVICE rex_complex operator-() const { return {-re, -im}; }
+  constexpr REX_DEVICE rex_complex operator~() const { return {re, -im}; }
+  constexpr REX_DEVICE bool operator!() const { return re == 0 && im == 0; }
+};
+template <> template <> constexpr REX_DEVICE rex_complex<float>::operator bool() const {
+  return re != 0 || im != 0;
+}
+template <> template <> constexpr REX_DEVICE rex_complex<double>::operator bool() const {
+  return re != 0 || im != 0;
+}
+
+template <typename A, typename B>
+constexpr REX_DEVICE auto rex_sum(const rex_complex<A> &a, const rex_complex<B> &b)
+    -> rex_complex<decltype(a.re + b.re)> {
+  return {a.re + b.re, a.im + b.im};
+}
+template <typename A, typename B>
+constexpr REX_DEVICE auto rex_difference(const rex_complex<A> &a, const rex_complex<B> &b)
+    -> rex_complex<decltype(a.re + b.re)> {
+  return {a.re - b.re, a.im - b.im};
+}
+template <typename A, typename B>
+constexpr REX_DEVICE auto rex_product(const rex_complex<A> &a, const rex_complex<B> &b)
+    -> rex_complex<decltype(a.re + b.re)> {
+  return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+}
+/// Divides by the larger part first, so that nothing overflows on the way.
+template <typename A, typename B>
+REX_DEVICE auto rex_ratio(const rex_complex<A> &a, const rex_complex<B> &b)
+    -> rex_complex<decltype(a.re + b.re)> {
+  typedef decltype(a.re + b.re) Real;
+  const Real re = b.re, im = b.im;
+  if ((re < 0 ? -re : re) >= (im < 0 ? -im : im)) {
+    const Real part = im / re, whole = re + im * part;
+    return {(a.re + a.im * part) / whole, (a.im - a.re * part) / whole};
+  }
+  const Real part = re / im, whole = re * part + im;
+  return {(a.re * part + a.im) / whole, (a.im * part - a.re) / whole};
+}
+template <typename A, typename B>
+constexpr REX_DEVICE bool rex_is_equal(const rex_complex<A> &a, const rex_complex<B> &b) {
+  return a.re == b.re && a.im == b.im;
+}
+
+template <typename A, typename B>
+constexpr REX_DEVICE bool rex_is_other(const rex_complex<A> &a, const rex_complex<B> &b) {
+  return !rex_is_equal(a, b);
+}
+
+/// Both operands complex, or one of them real.
+#define REX_COMPLEX_OPERATOR(sign, function)                                                                 \
+  template <typename A, typename B>                                                                          \
+  constexpr REX_DEVICE auto operator sign(const rex_complex<A> &a, const rex_complex<B> &b)                  \
+      -> decltype(function(a, b)) {                                                                          \
+    return function(a, b);                                                                                   \
+  }                                                                                                          \
+  template <typename A, typename B, typename = typename std::enable_if<std::is_arithmetic<B>::value>::type>  \
+  constexpr REX_DEVICE auto operator sign(const rex_complex<A> &a, B b)                                      \
+      -> decltype(function(a, rex_complex<decltype(A() + B())>(b))) {                                        \
+    return function(a, rex_complex<decltype(A() + B())>(b));                                                 \
+  }                                                                                                          \
+  template <typename A, typename B, typename = typename std::enable_if<std::is_arithmetic<A>::value>::type>  \
+  constexpr REX_DEVICE auto operator sign(A a, const rex_complex<B> &b)                                      \
+      -> decltype(function(rex_complex<decltype(A() + B())>(a), b)) {                                        \
+    return function(rex_complex<decltype(A() + B())>(a), b);                                                 \
+  }
+REX_COMPLEX_OPERATOR(+, rex_sum)
+REX_COMPLEX_OPERATOR(-, rex_difference)
+REX_COMPLEX_OPERATOR(*, rex_product)
+REX_COMPLEX_OPERATOR(/, rex_ratio)
+REX_COMPLEX_OPERATOR(==, rex_is_equal)
+REX_COMPLEX_OPERATOR(!=, rex_is_other)
+#undef REX_COMPLEX_OPERATOR
+
+#define REX_COMPLEX_ASSIGNMENT(sign)                                                                         \
+  template <typename Real, typename Other>                                                                   \
+  REX_DEVICE rex_complex<Real> &operator sign##=(rex_complex<Real> &to, const Other &value) {                \
+    return to = rex_complex<Real>(to sign value);                                                            \
+  }
+REX_COMPLEX_ASSIGNMENT(+)
+REX_COMPLEX_ASSIGNMENT(-)
+REX_COMPLEX_ASSIGNMENT(*)
+REX_COMPLEX_ASSIGNMENT(/)
+#undef REX_COMPLEX_ASSIGNMENT
+
+/// The functions of <complex.h> for one type of real numbers.
+#define REX_COMPLEX_FUNCTIONS(Real, name)                                                                    \
+  REX_DEVICE Real name(creal)(rex_complex<Real> z) { return z.re; }                                          \
+  REX_DEVICE Real name(cimag)(rex_complex<Real> z) { return z.im; }                                          \
+  REX_DEVICE Real name(cabs)(rex_complex<Real> z) { return hypot(z.re, z.im); }                              \
+  REX_DEVICE Real name(carg)(rex_complex<Real> z) { return atan2(z.im, z.re); }                              \
+  REX_DEVICE rex_complex<Real> name(conj)(rex_complex<Real> z) { return ~z; }                                \
+  REX_DEVICE rex_complex<Real> name(cproj)(rex_complex<Real> z) {                                            \
+    return isinf(z.re) || isinf(z.im) ? rex_complex<Real>(Real(__builtin_huge_val()), copysign(Real(0), z.im)) : z;            \
+  }                                                                                                          \
+  REX_DEVICE rex_complex<Real> name(cexp)(rex_complex<Real> z) {                                             \
+    const Real size = exp(z.re);                                                                             \
+    return {size * cos(z.im), size * sin(z.im)};                                                             \
+  }                                                                                                          \
+  REX_DEVICE rex_complex<Real> name(clog)(rex_complex<Real> z) {                                             \
+    return {log(hypot(z.re, z.im)), atan2(z.im, z.re)};                                                      \
+  }                                                                                                          \
+  REX_DEVICE rex_complex<Real> name(csqrt)(rex_complex<Real> z) {                                            \
+    if (!z) return {0, z.im};                                                                                \
+    const Real part = sqrt((fabs(z.re) + hypot(z.re, z.im)) / 2);                                            \
+    if (z.re >= 0) return {part, z.im / (2 * part)};                                                         \
+    return {fabs(z.im) / (2 * part), copysign(part, z.im)};                                                  \
+  }                                                                                                          \
+  REX_DEVICE rex_complex<Real> name(cpow)(rex_complex<Real> z, rex_complex<Real> power) {                    \
+    if (!z) return !power ? Real(1) : Real(0);                                                               \
+    return name(cexp)(power * name(clog)(z));                                                                \
+  }                                                                                                          \
+  REX_DEVICE rex_complex<Real> name(csin)(rex_complex<Real> z) {                                             \
+    return {sin(z.re) * cosh(z.im), cos(z.re) * sinh(z.im)};                                                 \
+  }                                                                                                          \
+  REX_DEVICE rex_complex<Real> name(ccos)(rex_complex<Real> z) {                                             \
+    return {cos(z.re) * cosh(z.im), -sin(z.re) * sinh(z.im)};                                                \
+  }                                                                                                          \
+  REX_DEVICE rex_complex<Real> name(ctan)(rex_complex<Real> z) { return name(csin)(z) / name(ccos)(z); }     \
+  REX_DEVICE rex_complex<Real> name(csinh)(rex_complex<Real> z) {                                            \
+    return {sinh(z.re) * cos(z.im), cosh(z.re) * sin(z.im)};                                                 \
+  }                                                                                                          \
+  REX_DEVICE rex_complex<Real> name(ccosh)(rex_complex<Real> z) {                                            \
+    return {cosh(z.re) * cos(z.im), sinh(z.re) * sin(z.im)};                                                 \
+  }                                                                                                          \
+  REX_DEVICE rex_complex<Real> name(ctanh)(rex_complex<Real> z) { return name(csinh)(z) / name(ccosh)(z); }
+#define REX_OF_DOUBLE(name) name
+#define REX_OF_FLOAT(name) name##f
+REX_COMPLEX_FUNCTIONS(double, REX_OF_DOUBLE)
+REX_COMPLEX_FUNCTIONS(float, REX_OF_FLOAT)
+#undef REX_OF_DOUBLE
+#undef REX_OF_FLOAT
+#undef REX_COMPLEX_FUNCTIONS
+
+#endif
+
 // ---- Ranges of range-based loops --------------------------------------------------------------------------
 
 template <typename Element, size_t Count> REX_DEVICE Element *rex_range_begin(Element (&range)[Count]) {

@@ -370,11 +370,13 @@ impl Assembly<'_, '_> {
                 "its type has no name that the kernel could use; give the struct a tag",
             );
         }
-        if spelled
-            .split_whitespace()
-            .any(|word| matches!(word, "complex" | "_Complex"))
+        if spelled.split_whitespace().any(|word| word == "_Complex")
+            && self.program.language() == Language::Cxx
         {
-            return self.refuse(capture, "complex types of C have no counterpart in device code; use a struct of two numbers");
+            return self.refuse(
+                capture,
+                "complex types of C have no counterpart in device code; use `std::complex`",
+            );
         }
         if spelled.split_whitespace().any(|word| word == "auto") {
             return self.refuse(

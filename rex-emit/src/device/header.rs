@@ -8,7 +8,7 @@ use rex_syntax::lex;
 use rex_syntax::source::Language;
 use rex_syntax::{TextRange, TextSize};
 
-use super::{Device, body, kernel};
+use super::{Device, body, complex, kernel};
 use crate::common::{cuda_names, guarded};
 
 /// Words of C that C++ lacks, with what means the same.
@@ -67,6 +67,10 @@ impl<'p> Device<'p> {
         if !self.has_header {
             self.has_header = true;
             self.words_of_c();
+            if complex::are_used(self.program) {
+                self.line("#include <math.h>");
+                self.line(complex::DEFINITION);
+            }
             if self.program.device_code.tracks_threads {
                 self.line(
                     "#define REX_TRACK_THREADS /* who executes a piece of code is asked for */",
@@ -83,6 +87,11 @@ impl<'p> Device<'p> {
             let files = ["rex_nvidia.h", "xomp_cuda_lib_inlined.cu"];
             for line in guarded::include(self.program, &files) {
                 self.line(&line);
+            }
+            if complex::are_used(self.program) {
+                for line in complex::macros(self.program, &self.names_in_headers) {
+                    self.line(&line);
+                }
             }
             self.keywords();
             self.locks();

@@ -4,6 +4,7 @@
 
 mod body;
 mod class;
+mod complex;
 mod function;
 mod header;
 mod instances;
@@ -59,6 +60,9 @@ pub(crate) fn emit(program: &Program) -> Result<Vec<u8>, EditConflict> {
     device.header();
     device.reductions(None);
     device.kernels()?;
+    if complex::are_used(program) {
+        device.out = complex::as_class(&device.out);
+    }
     if own_variables.is_empty() {
         return Ok(device.out.into_bytes());
     }
@@ -121,6 +125,8 @@ impl<'p> Device<'p> {
                 self.line(&text);
             }
             match &item.kind {
+                // Its C++ namesake declares something else.
+                ItemKind::Include if complex::is_header(self.program, item.range) => {}
                 ItemKind::Include | ItemKind::Macro | ItemKind::OtherDirective => {
                     // The user's headers may use words of C, too.
                     if item.kind == ItemKind::Include {

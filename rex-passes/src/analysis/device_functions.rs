@@ -188,9 +188,16 @@ const LONG_DOUBLE: &[&str] = &[
     "pow", "round", "sin", "sinh", "sqrt", "tan", "tanh", "trunc",
 ];
 
+/// Functions of `<complex.h>` that the device library has, also with the suffix `f`.
+const COMPLEX: &[&str] = &[
+    "cabs", "carg", "ccos", "ccosh", "cexp", "cimag", "clog", "conj", "cpow", "cproj", "creal",
+    "csin", "csinh", "csqrt", "ctan", "ctanh",
+];
+
 /// Whether a call of this name needs no definition in the unit.
 pub fn is_known(name: &str) -> bool {
     LIBRARY.contains(&name)
+        || COMPLEX.contains(&name.strip_suffix('f').unwrap_or(name))
         || name
             .strip_suffix('l')
             .is_some_and(|name| LONG_DOUBLE.contains(&name))

@@ -147,13 +147,25 @@ impl DeviceStorage {
     pub fn is_behind_pointer(self) -> bool {
         match self {
             DeviceStorage::Link | DeviceStorage::Shared => true,
-            DeviceStorage::Enter | DeviceStorage::Constructed | DeviceStorage::Constant => false,
+            DeviceStorage::Enter
+            | DeviceStorage::Constructed
+            | DeviceStorage::Constant
+            | DeviceStorage::Local
+            | DeviceStorage::Group => false,
         }
     }
 
     /// Whether device functions need a reference to give the variable its name back.
     pub fn needs_reference(self) -> bool {
         self.is_behind_pointer() || self == DeviceStorage::Constructed
+    }
+
+    /// Whether the runtime ties it to the host's variable.
+    pub fn has_entry(self) -> bool {
+        !matches!(
+            self,
+            DeviceStorage::Constant | DeviceStorage::Local | DeviceStorage::Group
+        )
     }
 }
 
@@ -170,4 +182,8 @@ pub enum DeviceStorage {
     Constructed,
     /// A constant, copied into the device file without an entry.
     Constant,
+    /// `declare target local`: a copy of its own that the host does not know, without an entry.
+    Local,
+    /// `groupprivate`: one for each team, in shared memory, without an entry.
+    Group,
 }

@@ -509,6 +509,9 @@ fn storage(program: &Program, symbol: SymbolId) -> DeviceStorage {
     }
     match program.declare_target.get(&symbol) {
         Some(DeviceStorage::Link) => DeviceStorage::Link,
+        Some(DeviceStorage::Group) => DeviceStorage::Group,
+        Some(DeviceStorage::Local) if !is_constructed(program, symbol, 0) => DeviceStorage::Local,
+        Some(DeviceStorage::Local) => DeviceStorage::Constructed,
         // The image has no memory of its own for what the host can change.
         _ if program
             .requirements

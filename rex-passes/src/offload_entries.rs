@@ -40,8 +40,7 @@ impl Pass for OffloadEntries {
             let member = program.static_members.get(symbol);
             // Where host code names an instantiation, it says so to the runtime.
             let is_of_template = member.is_some_and(|member| member.is_of_template);
-            if *storage == DeviceStorage::Constant || program.is_external(*symbol) || is_of_template
-            {
+            if !storage.has_entry() || program.is_external(*symbol) || is_of_template {
                 continue;
             }
             let device_name = match storage.is_behind_pointer() {

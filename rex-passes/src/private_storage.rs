@@ -1,12 +1,15 @@
-//! Variables that every thread or every team has a copy of: `threadprivate`, `groupprivate`, `declare target local(..)`.
+//! Variables that every thread or every team has a copy of and that the device has no such storage for: `threadprivate`, and `groupprivate` in
+//! a function, of another file, or with a constructor.
 //!
-//! The device has no such storage for variables of file scope, so device code that names one is told.
+//! Device code that names one is told.
 
+use rex_ir::item::DeviceStorage;
 use rex_ir::program::Program;
-use rex_ir::symbol::SymbolId;
+use rex_ir::symbol::{SymbolId, SymbolKind};
+use rex_ir::ty::Category;
 use rex_syntax::diag::Code;
-use rex_syntax::omp::clause::ClauseName;
 use rex_syntax::omp::directive::Leaf;
+use rex_syntax::source::Language;
 use rex_syntax::{TextRange, lex};
 
 use crate::pass::PassCx;
@@ -18,6 +21,7 @@ fn listed(program: &Program) -> Vec<(&'static str, SymbolId)> {
         for at in lex::identifiers(program.source(), range) {
             let name = program.text(at);
             let symbol = program.scopes.resolve(&program.symbols, name, at);
+            let symbol = symbol.filter(|symbol| !is_of_team(program, *symbol));
             found.extend(symbol.map(|symbol| (word, symbol)));
         }
     };
@@ -25,13 +29,6 @@ fn listed(program: &Program) -> Vec<(&'static str, SymbolId)> {
         let word = match directive.first() {
             Some(Leaf::Threadprivate) => "threadprivate",
             Some(Leaf::Groupprivate) => "groupprivate",
-            Some(Leaf::DeclareTarget) => {
-                let local = directive.clause(ClauseName::Local);
-                for item in local.iter().flat_map(|clause| clause.items()) {
-                    add("local to the device", item.locator.root());
-                }
-                continue;
-            }
             _ => continue,
         };
         if let Some(list) = directive.argument {
@@ -39,6 +36,28 @@ fn listed(program: &Program) -> Vec<(&'static str, SymbolId)> {
         }
     }
     found
+}
+
+/// Whether each team has its own: a variable in shared memory, or the copy of a scalar of the function around the region.
+fn is_of_team(program: &Program, symbol: SymbolId) -> bool {
+    let found = &program.symbols[symbol];
+    let is_plain = program.language() == Language::C
+        || program
+            .types
+            .record(program.types.innermost_element(found.ty))
+            .is_none();
+    let is_copied = found.kind == SymbolKind::Local
+        && matches!(
+            program.types.category(found.ty),
+            Category::Scalar | Category::Pointer
+        );
+    if is_copied {
+        return true;
+    }
+    program.declare_target.get(&symbol) == Some(&DeviceStorage::Group)
+        && is_plain
+        && found.initializer.is_none()
+        && !program.is_external(symbol)
 }
 
 /// The first place in one of these texts that names the variable.

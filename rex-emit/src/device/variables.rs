@@ -102,7 +102,16 @@ impl<'p> Device<'p> {
         match storage {
             DeviceStorage::Constant if is_scalar => self.line(&text),
             DeviceStorage::Constant => self.line(&format!("__device__ {text}")),
+            DeviceStorage::Group => {
+                self.type_in_declaration(symbols, range)?;
+                for symbol in symbols {
+                    let found = &self.program.symbols[*symbol];
+                    let declared = self.program.types.declare(found.ty, &found.name);
+                    self.line(&format!("__shared__ {declared};"));
+                }
+            }
             DeviceStorage::Enter
+            | DeviceStorage::Local
             | DeviceStorage::Link
             | DeviceStorage::Shared
             | DeviceStorage::Constructed => {

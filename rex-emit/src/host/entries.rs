@@ -105,7 +105,9 @@ impl Host<'_> {
                         DeviceStorage::Enter
                         | DeviceStorage::Shared
                         | DeviceStorage::Constructed
-                        | DeviceStorage::Constant => "0",
+                        | DeviceStorage::Constant
+                        | DeviceStorage::Local
+                        | DeviceStorage::Group => "0",
                     };
                     variables.push(format!(
                         "static struct __tgt_offload_entry {} REX_OFFLOAD_ENTRY =\n    REX_GLOBAL_ENTRY({}, \"{device_name}\", {}, {flags});",

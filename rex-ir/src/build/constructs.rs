@@ -24,6 +24,7 @@ impl<'u> Builder<'u> {
                 Some(Leaf::DeclareTarget | Leaf::BeginDeclareTarget | Leaf::EndDeclareTarget) => {
                     self.read_declare_target(directive, &mut open)
                 }
+                Some(Leaf::Groupprivate) => self.read_groupprivate(directive),
                 Some(Leaf::Requires) => self.read_requires(directive),
                 Some(Leaf::DeclareMapper) => self.read_mapper(directive),
                 Some(Leaf::DeclareReduction) => {

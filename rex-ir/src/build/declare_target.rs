@@ -59,11 +59,28 @@ impl Builder<'_> {
             let storage = match clause.name {
                 ClauseName::Link => DeviceStorage::Link,
                 ClauseName::To | ClauseName::Enter => DeviceStorage::Enter,
+                ClauseName::Local => DeviceStorage::Local,
                 _ => continue,
             };
             for item in clause.items() {
                 let name = item.locator.root();
                 self.declare_target_name(name, storage);
+            }
+        }
+    }
+
+    /// `groupprivate(a, b)`
+    pub(super) fn read_groupprivate(&mut self, directive: &Directive) {
+        let Some(list) = directive.argument else {
+            return;
+        };
+        if self.is_for_host_only(directive) {
+            return;
+        }
+        for name in self.names_of_list(list) {
+            let symbol = self.scopes.resolve(&self.symbols, self.text(name), name);
+            if symbol.is_some_and(|symbol| self.symbols[symbol].kind == SymbolKind::Global) {
+                self.declare_target_name(name, DeviceStorage::Group);
             }
         }
     }

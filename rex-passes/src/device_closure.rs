@@ -11,8 +11,9 @@ use rex_ir::facet::Facet;
 use rex_ir::headers;
 use rex_ir::item::{DeviceStorage, Function, FunctionId, Item, ItemKind, prototypes};
 use rex_ir::kernel::BodyText;
+use rex_ir::map::{MapKind, MapModifiers};
 use rex_ir::program::{DeviceCode, DeviceFunction, Program};
-use rex_ir::region::{Call, Callee};
+use rex_ir::region::{Call, Callee, CapturedObject, DataConstructKind};
 use rex_ir::symbol::{SymbolId, SymbolKind};
 use rex_ir::ty::{Category, TypeId};
 use rex_syntax::diag::{Code, Severity};
@@ -157,6 +158,7 @@ fn closure(cx: &mut PassCx<'_>) -> DeviceCode {
     let variables = declarations(program, &closure.variables);
     report_missing(cx, missing);
     report_members_of_templates(cx, &variables);
+    report_maps_without_effect(cx, &variables);
 
     let program = &*cx.program;
     let regions = program.regions.iter();
@@ -636,6 +638,48 @@ fn report_members_of_templates(cx: &mut PassCx<'_>, variables: &IndexSet<SymbolI
                 );
             cx.diagnostics.push(diagnostic);
         }
+    }
+}
+
+/// A variable that functions of the device name is there as long as the program runs, so that maps of it move nothing.
+fn report_maps_without_effect(cx: &mut PassCx<'_>, variables: &IndexSet<SymbolId>) {
+    let program = &*cx.program;
+    let regions = program.regions.values().flat_map(|region| &region.maps);
+    let constructs = program.data_constructs.values();
+    let constructs = constructs
+        .filter(|construct| construct.kind != DataConstructKind::Update)
+        .flat_map(|construct| &construct.maps);
+    let mut seen = IndexSet::new();
+    let mut found = Vec::new();
+    for item in regions.chain(constructs) {
+        let CapturedObject::Variable(symbol) = item.root else {
+            continue;
+        };
+        let moves = matches!(item.kind, MapKind::To | MapKind::From | MapKind::Tofrom)
+            && !item.modifiers.contains(MapModifiers::ALWAYS)
+            && !item.steps.iter().any(|step| step.follows_pointer);
+        let is_implicit = !program.declare_target.contains_key(&symbol);
+        let has_entry = matches!(
+            storage(program, symbol),
+            DeviceStorage::Enter | DeviceStorage::Constructed
+        );
+        if moves && is_implicit && variables.contains(&symbol) && has_entry && seen.insert(symbol) {
+            found.push((item.at, program.name(symbol).clone()));
+        }
+    }
+    for (at, name) in found {
+        let diagnostic = cx
+            .diagnostic(
+                Code::MapListItem,
+                at,
+                format!("this map does not move `{name}`, which device functions name"),
+            )
+            .with_severity(Severity::Warning)
+            .with_note("the device has it for the whole program then, as after `declare target`")
+            .with_help(format!(
+                "move it with `target update` or `map(always, ..)`, or write `declare target link({name})`"
+            ));
+        cx.diagnostics.push(diagnostic);
     }
 }
 

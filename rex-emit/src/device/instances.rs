@@ -13,6 +13,7 @@ use rex_syntax::pragma::{DirectiveLine, directives};
 use rex_syntax::{TextRange, TextSize, lex};
 
 use super::class::BOTH_SIDES;
+use super::statics;
 use crate::common::closures::wrapped;
 
 /// How the name of a function begins that stands for another one in the device file.
@@ -107,6 +108,18 @@ pub(super) fn text(
         {
             edits.insert(closure.start() - range.start(), 0, before);
             edits.insert(closure.end() - range.start(), 0, after);
+        }
+    }
+    for closure in of.closures.iter().filter(|it| range.contains_range(**it)) {
+        for (at, word) in statics::all_words(program, *closure) {
+            let is_replaced = of.removed.iter().any(|removed| removed.contains_range(at))
+                || of.regions.iter().any(|region| {
+                    let construct = program.regions[*region].construct;
+                    program.constructs[construct].range.contains_range(at)
+                });
+            if !is_replaced {
+                edits.replace(at - range.start(), word.to_string());
+            }
         }
     }
     if !of.closures.is_empty() && range.contains(function.specifiers.start()) {

@@ -134,6 +134,10 @@ impl<'p> Device<'p> {
                         self.names_for(item.range);
                     }
                     let text = self.program.text(item.range).replace("\r\n", "\n");
+                    let text = match item.kind {
+                        ItemKind::Macro => statics::in_macro(self.program, &text),
+                        _ => text,
+                    };
                     self.has_omp |= item.kind == ItemKind::Include && text.contains("omp.h");
                     let is_of_system = item.kind == ItemKind::Include && text.contains('<');
                     match is_of_system && self.has_header {

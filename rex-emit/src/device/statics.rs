@@ -8,7 +8,7 @@ use rex_ir::namer;
 use rex_ir::program::Program;
 use rex_ir::static_member::StaticMember;
 use rex_ir::symbol::SymbolId;
-use rex_syntax::{TextRange, TextSize};
+use rex_syntax::{TextRange, TextSize, lex};
 use smol_str::SmolStr;
 
 use super::class::BOTH_SIDES;
@@ -333,6 +333,40 @@ pub(super) fn words(
         .filter(|(_, symbol)| globals.contains(symbol))
         .filter_map(|(at, symbol)| Some((at, word(program, symbol)?)))
         .collect()
+}
+
+/// The words for all members that the device has.
+pub(super) fn all_words(program: &Program, range: TextRange) -> Vec<(TextRange, SmolStr)> {
+    uses_in(program, range)
+        .filter_map(|(at, symbol)| Some((at, word(program, symbol)?)))
+        .collect()
+}
+
+/// The definition of a macro that may name members with their classes: `Counter::count`.
+pub(super) fn in_macro(program: &Program, text: &str) -> String {
+    let range = TextRange::up_to(TextSize::of(text));
+    let tokens: Vec<lex::Token> = lex::significant_tokens(text, range).collect();
+    let mut out = String::new();
+    let mut copied = 0;
+    for at in tokens.windows(3) {
+        let [class, colons, name] = at else { continue };
+        if colons.text(text) != "::" {
+            continue;
+        }
+        let named = program.static_members.iter().find(|(symbol, member)| {
+            let path = &member.class_path;
+            program.name(**symbol) == name.text(text)
+                && path.rsplit("::").next() == Some(class.text(text))
+        });
+        if let Some(word) = named.and_then(|(symbol, _)| word(program, *symbol)) {
+            let start = usize::from(name.range.start());
+            out.push_str(&text[copied..start]);
+            out.push_str(&word);
+            copied = usize::from(name.range.end());
+        }
+    }
+    out.push_str(&text[copied..]);
+    out
 }
 
 fn uses_in(program: &Program, range: TextRange) -> impl Iterator<Item = (TextRange, SymbolId)> {

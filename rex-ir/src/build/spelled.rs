@@ -15,7 +15,17 @@ impl Builder<'_> {
     /// The variable that a qualified name means: a static data member, or a variable of a namespace.
     pub(super) fn resolve_qualified(&mut self, text: &str, at: TextRange) -> Option<SymbolId> {
         let found = self.find_qualified(text, at)?;
-        let is_instance = self.symbols[found].kind == SymbolKind::StaticField && text.contains('<');
+        // Inside a template, its own name means the instantiation at hand; so does an alias of one anywhere.
+        let is_alias = || {
+            let member = self.static_members.get(&found);
+            let mut names = text.rsplit("::").map(str::trim);
+            member.is_some_and(|member| {
+                let class = &self.types.records[member.record].name;
+                member.is_of_template && names.nth(1) != Some(class)
+            })
+        };
+        let is_instance = self.symbols[found].kind == SymbolKind::StaticField
+            && (text.contains('<') || is_alias());
         if !is_instance {
             return Some(found);
         }
@@ -141,7 +151,19 @@ impl Builder<'_> {
     /// The class that a qualifier without template arguments names: `Shape::Inner` of `geo::Shape::Inner`.
     fn class_named(&self, qualifier: &str, at: TextRange) -> Option<RecordId> {
         let mut parts = qualifier.split("::").map(str::trim);
-        let record_of = |symbol: SymbolId| self.types.record(self.symbols[symbol].ty);
+        let record_of = |symbol: SymbolId| {
+            let ty = self.types.desugar(self.symbols[symbol].ty);
+            self.types.record(ty).or_else(|| {
+                // An alias of an instantiation: `typedef Box<int> IntBox;`.
+                let spelled = self.types.spell(ty);
+                let class = spelled
+                    .split_once('<')
+                    .map(|_| without_arguments(&spelled))?;
+                let name = class.rsplit("::").next()?;
+                let class = self.scopes.resolve_type(&self.symbols, name, at)?;
+                self.types.record(self.symbols[class].ty)
+            })
+        };
         let mut class = parts.find_map(|part| {
             let found = self.scopes.resolve_type(&self.symbols, part, at)?;
             record_of(found)

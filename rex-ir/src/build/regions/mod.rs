@@ -163,6 +163,7 @@ impl Builder<'_> {
         }
         let node = unit.tree.root().smallest_at(statement);
         self.collect(node, statement, construct, &mut uses);
+        self.use_members_of_objects(statement, &mut uses);
         for idx in &directives {
             for clause in &unit.directives[*idx].clauses {
                 let expression = match clause.name {

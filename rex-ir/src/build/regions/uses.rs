@@ -352,6 +352,36 @@ impl<'u> Builder<'u> {
         }
     }
 
+    /// `object.count`, where `count` is a static member.
+    pub(super) fn use_members_of_objects(&mut self, statement: TextRange, uses: &mut Uses) {
+        let unit = self.unit;
+        let inside = self.static_member_uses.iter().copied();
+        let inside: Vec<(TextRange, SymbolId)> = inside
+            .filter(|(at, _)| statement.contains_range(*at))
+            .collect();
+        for (at, symbol) in inside {
+            let node = unit.tree.root().smallest_at(at);
+            let whole = node
+                .parent()
+                .filter(|parent| parent.kind() == Kind::FieldExpression);
+            let Some(whole) = whole.filter(|_| node.kind() == Kind::FieldIdentifier) else {
+                continue;
+            };
+            if self.lives_on_device(symbol) && !uses.is_of_clause(symbol) {
+                self.use_global(symbol, uses);
+                continue;
+            }
+            uses.qualified_uses.push((whole.range(), symbol));
+            let seen = Use {
+                at: whole.range(),
+                written: true,
+                explicit: false,
+                called: false,
+            };
+            uses.add(CapturedObject::Variable(symbol), seen);
+        }
+    }
+
     fn use_global(&mut self, symbol: SymbolId, uses: &mut Uses) {
         uses.globals.insert(symbol);
     }

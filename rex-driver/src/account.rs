@@ -84,11 +84,24 @@ impl Account {
         let conditionals = split_conditionals(program.source(), &constructs);
         let init = program.lifecycle.init.as_ref();
         let init = init.map(|init| TextRange::empty(init.at));
+        // Calls that get the name of a variant, and what is for devices only.
+        let calls = unit.variant_calls.iter().map(|call| call.at);
+        let devices = unit.for_devices_only.iter().copied();
+        // Lambdas get something around them.
+        let closures = program.instances.closures.iter().flat_map(|closure| {
+            [closure.range.start(), closure.range.end()].map(TextRange::empty)
+        });
+        let aligned = program.alignments.iter().map(|(place, _)| *place);
         let touched = statements
             .chain(directives)
             .chain(conditionals)
             .chain(init)
+            .chain(calls)
+            .chain(devices)
+            .chain(closures)
+            .chain(aligned)
             .map(written)
+            .chain(written_out(program))
             .collect();
         Account {
             constructs,
@@ -109,6 +122,18 @@ impl Account {
         let constructs = constructs.map(|construct| &mut construct.at);
         constructs.chain(&mut self.touched)
     }
+}
+
+/// What was replaced before the program was read: macros that hide directives, attributes, metadirectives, loops.
+fn written_out(program: &Program) -> Vec<FileRange> {
+    let mut replaced = Vec::new();
+    let mut file = program.unit.file;
+    while let Some(derivation) = program.sources.file(file).derivation() {
+        file = derivation.from;
+        let places = derivation.map.replaced();
+        replaced.extend(places.map(|range| program.sources.to_written(FileRange { file, range })));
+    }
+    replaced
 }
 
 /// The conditionals of the preprocessor that constructs hold a part of, from `#if` to `#endif`: what is lowered has none of their lines.

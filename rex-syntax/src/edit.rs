@@ -156,6 +156,11 @@ impl OffsetMap {
         TextRange::new(start, end.max(start))
     }
 
+    /// The original ranges that edits replaced, in order.
+    pub fn replaced(&self) -> impl Iterator<Item = TextRange> + use<'_> {
+        self.pieces.iter().map(|piece| piece.original)
+    }
+
     fn offset_to_original(&self, at: TextSize, side: Side) -> TextSize {
         let after = self
             .pieces

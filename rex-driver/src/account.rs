@@ -88,9 +88,10 @@ impl Account {
         let calls = unit.variant_calls.iter().map(|call| call.at);
         let devices = unit.for_devices_only.iter().copied();
         // Lambdas get something around them.
-        let closures = program.instances.closures.iter().flat_map(|closure| {
-            [closure.range.start(), closure.range.end()].map(TextRange::empty)
-        });
+        let closures =
+            program.instances.closures.iter().flat_map(|closure| {
+                [closure.range.start(), closure.range.end()].map(TextRange::empty)
+            });
         let aligned = program.alignments.iter().map(|(place, _)| *place);
         let touched = statements
             .chain(directives)

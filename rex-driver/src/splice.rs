@@ -229,6 +229,10 @@ impl Spliced {
         diagnostics: &mut [Diagnostic],
         account: &mut Account,
     ) {
+        let touched = account.touched.iter();
+        account.touched = touched
+            .flat_map(|place| self.split(sources.to_written(*place)))
+            .collect();
         let language = original.language();
         let included = include_lines(&original);
         let file = sources.add(original);
@@ -242,10 +246,11 @@ impl Spliced {
         for place in places {
             let at = sources.to_written(*place);
             let start = usize::from(at.range.start());
-            let piece = self
-                .pieces
-                .iter()
-                .find(|piece| piece.range.contains(&start) || piece.range.end == start);
+            let mut pieces = self.pieces.iter();
+            let piece = pieces
+                .clone()
+                .find(|piece| piece.range.contains(&start))
+                .or_else(|| pieces.find(|piece| piece.range.end == start));
             let Some(piece) = piece else { continue };
             let target = match piece.header {
                 None => file,
@@ -268,6 +273,25 @@ impl Spliced {
         }
         let included = included.into_iter().map(|range| FileRange { file, range });
         account.touched.extend(included);
+    }
+
+    /// The parts of a place that come from one file each.
+    fn split(&self, place: FileRange) -> Vec<FileRange> {
+        let (start, end) = (
+            usize::from(place.range.start()),
+            usize::from(place.range.end()),
+        );
+        let offset = |at: usize| TextSize::try_from(at).unwrap_or_default();
+        let ends = self.pieces.iter().map(|piece| piece.range.end);
+        let mut cuts: Vec<usize> = ends.filter(|cut| start < *cut && *cut < end).collect();
+        cuts.insert(0, start);
+        cuts.push(end);
+        cuts.windows(2)
+            .map(|cut| FileRange {
+                file: place.file,
+                range: TextRange::new(offset(cut[0]), offset(cut[1])),
+            })
+            .collect()
     }
 }
 

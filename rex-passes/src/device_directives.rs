@@ -5,9 +5,9 @@
 
 use rex_ir::facet::Facet;
 
-use crate::analysis::forks::{self, Forks};
+use crate::analysis::forks;
 use crate::pass::{Outcome, Pass, PassCx, PassInfo};
-use crate::target_outlining::{plan_function, plan_team_function, tracks_threads};
+use crate::target_outlining::{Facts, plan_function, plan_team_function, tracks_threads};
 
 /// The pass.
 #[derive(Clone, Copy, Debug)]
@@ -34,9 +34,10 @@ impl Pass for DeviceDirectives {
         let tracks_threads = tracks_threads(cx.program);
         let mut changed = cx.program.device_code.tracks_threads != tracks_threads;
         cx.program.device_code.tracks_threads = tracks_threads;
+        let facts = Facts::of(cx.program);
         for idx in 0..cx.program.device_code.functions.len() {
             let function = cx.program.device_code.functions[idx].function;
-            match plan_function(cx.program, function) {
+            match plan_function(cx.program, &facts, function) {
                 Ok((body, words)) => {
                     let device = &mut cx.program.device_code.functions[idx];
                     changed |= device.body != body || device.words != words;
@@ -48,9 +49,8 @@ impl Pass for DeviceDirectives {
                     .for_each(|error| cx.diagnostics.push(error)),
             }
         }
-        let forks = Forks::of(cx.program);
-        for function in forks::functions(cx.program, &forks) {
-            let planned = plan_team_function(cx.program, function);
+        for function in forks::functions(cx.program, &facts.forks) {
+            let planned = plan_team_function(cx.program, &facts, function);
             let device = cx
                 .program
                 .device_code

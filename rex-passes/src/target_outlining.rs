@@ -39,8 +39,8 @@ use rex_syntax::omp::directive::Leaf;
 use rex_syntax::source::Language;
 use smol_str::{SmolStr, format_smolstr};
 
-use crate::analysis::forks::Forks;
 use crate::pass::{Outcome, Pass, PassCx, PassInfo};
+pub(crate) use plan::Facts;
 use plan::Planner;
 
 /// The pass.
@@ -84,8 +84,9 @@ impl Pass for TargetOutlining {
         let mut kernels = la_arena::Arena::new();
         let mut launches = la_arena::Arena::new();
         let ids: Vec<RegionId> = cx.program.regions.iter().map(|(id, _)| id).collect();
+        let facts = Facts::of(cx.program);
         for (ordinal, id) in ids.into_iter().enumerate() {
-            match outline(cx.program, id, ordinal + 1) {
+            match outline(cx.program, &facts, id, ordinal + 1) {
                 Ok((kernel, launch)) => {
                     let notes: Vec<Diagnostic> = long_double_notes(cx.program, id).collect();
                     notes.into_iter().for_each(|note| cx.diagnostics.push(note));
@@ -122,10 +123,10 @@ fn long_double_notes(program: &Program, id: RegionId) -> impl Iterator<Item = Di
     })
 }
 
-fn shape_of(program: &Program, forks: &Forks, id: RegionId) -> Shape {
+fn shape_of(program: &Program, facts: &Facts, id: RegionId) -> Shape {
     let construct = &program.constructs[program.regions[id].construct];
-    let forks_inside = team::forks_inside(program, forks, program.regions[id].construct);
-    let planner = Planner::new(program, id, Shape::Parallel);
+    let forks_inside = team::forks_inside(program, &facts.forks, program.regions[id].construct);
+    let planner = Planner::new(program, facts, id, Shape::Parallel);
     // The threads of one team can wait for each other.
     let waits = !construct.has(Leaf::Teams)
         && (planner.is_ordered(construct)
@@ -145,6 +146,7 @@ fn shape_of(program: &Program, forks: &Forks, id: RegionId) -> Shape {
 
 fn outline(
     program: &Program,
+    facts: &Facts,
     id: RegionId,
     ordinal: usize,
 ) -> Result<(Kernel, Launch), Vec<Diagnostic>> {
@@ -152,7 +154,7 @@ fn outline(
     let construct = &program.constructs[region.construct];
     let function = &program.functions[region.function];
     let pragma = program.unit.directives[construct.directives[0]].range;
-    let shape = shape_of(program, &Forks::of(program), id);
+    let shape = shape_of(program, facts, id);
     let names = namer::kernel_names(
         ordinal,
         program.sources.file(program.unit.file).name(),
@@ -163,7 +165,7 @@ fn outline(
     let deduced = region.deduced.iter().map(|id| program.name(*id).clone());
     let deduced: Vec<SmolStr> = deduced.collect();
     let template = kernel_template(function, home, &deduced);
-    let mut planner = Planner::new(program, id, shape);
+    let mut planner = Planner::new(program, facts, id, shape);
     let mut assembly = Assembly {
         program,
         shape,
@@ -759,9 +761,10 @@ fn is_assignable(program: &Program, ty: TypeId) -> bool {
 /// The body of a device function with the directives in it replaced and what stands in place of its words, or why that cannot be.
 pub(crate) fn plan_function(
     program: &Program,
+    facts: &Facts,
     function: FunctionId,
 ) -> Result<(BodyText, Words), Vec<Diagnostic>> {
-    let mut planner = Planner::for_function(program);
+    let mut planner = Planner::for_function(program, facts);
     let range = program.functions[function].range;
     let body = planner.body_text(range, plan::Context::Threads(Crew::Caller));
     if planner.errors.is_empty() {
@@ -776,9 +779,10 @@ pub(crate) use queries::tracks_threads;
 /// The plan of the form of a device function that all threads of a block call together, or why there is none.
 pub(crate) fn plan_team_function(
     program: &Program,
+    facts: &Facts,
     function: FunctionId,
 ) -> Result<TeamForm, Vec<Diagnostic>> {
-    let mut planner = Planner::for_team(program, function);
+    let mut planner = Planner::for_team(program, facts, function);
     let mut body = team::function_body(&mut planner, function);
     team::barriers::merge(&mut body, Beginning::Everybody);
     let words = planner.capture_lists(program.functions[function].body);

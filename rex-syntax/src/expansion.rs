@@ -48,6 +48,8 @@ pub struct Expansion {
     defines: Vec<DefineLine>,
     active: LineSet,
     declarations: OnceLock<Index>,
+    /// Where lines of the text end.
+    line_ends: OnceLock<Vec<TextSize>>,
 }
 
 /// A run of lines of one file.
@@ -131,12 +133,20 @@ impl Expansion {
         let Some(segment) = idx.checked_sub(1).and_then(|idx| self.segments.get(idx)) else {
             return (HeaderOrigin::System, 1);
         };
-        let before = lex::slice(&self.text, TextRange::new(segment.range.start(), at));
-        let n_lines = before.bytes().filter(|&byte| byte == b'\n').count();
+        let n_lines = self.lines_before(at) - self.lines_before(segment.range.start());
         let line = segment
             .first_line
             .saturating_add(u32::try_from(n_lines).unwrap_or(u32::MAX));
         (self.origin(segment.place, segment.file), line)
+    }
+
+    fn lines_before(&self, at: TextSize) -> usize {
+        let ends = self.line_ends.get_or_init(|| {
+            let ends = self.text.match_indices('\n');
+            ends.filter_map(|(end, _)| TextSize::try_from(end).ok())
+                .collect()
+        });
+        ends.partition_point(|end| *end < at)
     }
 
     /// Directives of target constructs in headers of the project: the header's name and the 1-based line.
@@ -324,6 +334,7 @@ impl Reader {
                 defines: Vec::new(),
                 active: LineSet::default(),
                 declarations: OnceLock::new(),
+                line_ends: OnceLock::new(),
             },
             file_indices: FxHashMap::default(),
             main: None,

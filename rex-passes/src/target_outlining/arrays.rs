@@ -2,8 +2,9 @@
 
 use rex_ir::expr::{BinaryOp, Expr};
 use rex_ir::kernel::{ArrayOwner, Plan, Prologue};
+use rex_ir::program::Program;
 use rex_ir::region::{CapturedObject, Transport};
-use rex_ir::symbol::{SymbolId, SymbolKind};
+use rex_ir::symbol::{Symbol, SymbolId, SymbolKind};
 use rex_ir::ty::{TypeId, TypeKind};
 use rex_syntax::diag::{Code, Diagnostic};
 use rex_syntax::{TextRange, lex};
@@ -106,20 +107,12 @@ impl Planner<'_> {
     }
 
     fn sized(&self, symbol: SymbolId) -> Option<Prologue> {
-        let program = self.program;
-        let types = &program.types;
-        let found = &program.symbols[symbol];
-        let is_array = matches!(
-            types.get(types.desugar(found.ty)).kind,
-            TypeKind::Array { .. }
-        );
-        if found.kind != SymbolKind::Local || !is_array || !types.is_variably_modified(found.ty) {
-            return None;
-        }
-        Some(Prologue::SizedArray {
+        let types = &self.program.types;
+        let found = &self.program.symbols[symbol];
+        is_sized_array(self.program, found).then(|| Prologue::SizedArray {
             name: found.name.clone(),
             element: types.innermost_element(found.ty),
-            extents: program.types.extents(found.ty),
+            extents: types.extents(found.ty),
             owner: ArrayOwner::Thread,
         })
     }
@@ -136,24 +129,21 @@ impl Planner<'_> {
                 .iter()
                 .any(|(place, _)| place.contains_range(at))
         };
-        let arrays: Vec<(SymbolId, TextRange)> = program
-            .symbols
+        let all = &self.facts.sized_arrays;
+        let first = all.partition_point(|(_, at)| at.start() < range.start());
+        let inside = all[first..]
             .iter()
-            .filter_map(|(id, symbol)| Some((id, symbol.declaration?)))
-            .filter(|(_, declaration)| range.contains_range(*declaration))
-            .collect();
-        for (symbol, declaration) in &arrays {
+            .take_while(|(_, at)| at.start() < range.end())
+            .filter(|(_, at)| range.contains_range(*at));
+        for (symbol, declaration) in inside {
             if is_replaced(*declaration, replacements) {
                 continue;
             }
             let Some(array) = self.sized(*symbol) else {
                 continue;
             };
-            let is_alone = arrays
-                .iter()
-                .filter(|(_, other)| other == declaration)
-                .count()
-                == 1;
+            let declares_one = |symbol: &&Symbol| symbol.declaration == Some(*declaration);
+            let is_alone = program.symbols.values().filter(declares_one).count() == 1;
             if is_alone {
                 replacements.push((*declaration, Plan::Declare(vec![array])));
             } else {
@@ -169,4 +159,25 @@ impl Planner<'_> {
         }
         replacements.sort_by_key(|(place, _)| place.start());
     }
+}
+
+/// Local variable length arrays with their declarations, in source order.
+pub(super) fn sized_arrays(program: &Program) -> Vec<(SymbolId, TextRange)> {
+    let mut arrays: Vec<(SymbolId, TextRange)> = program
+        .symbols
+        .iter()
+        .filter(|(_, symbol)| is_sized_array(program, symbol))
+        .filter_map(|(id, symbol)| Some((id, symbol.declaration?)))
+        .collect();
+    arrays.sort_by_key(|(_, declaration)| declaration.start());
+    arrays
+}
+
+fn is_sized_array(program: &Program, symbol: &Symbol) -> bool {
+    let types = &program.types;
+    let is_array = matches!(
+        types.get(types.desugar(symbol.ty)).kind,
+        TypeKind::Array { .. }
+    );
+    symbol.kind == SymbolKind::Local && is_array && types.is_variably_modified(symbol.ty)
 }

@@ -16,6 +16,7 @@ use rex_syntax::omp::clause::{Clause, ClauseName};
 use rex_syntax::omp::directive::Leaf;
 use smol_str::{SmolStr, format_smolstr};
 
+use super::arrays::sized_arrays;
 use super::conditional::Noted;
 use super::{Shape, atomic, team};
 use crate::analysis::forks::Forks;
@@ -33,16 +34,32 @@ pub(super) enum Context {
     Thread,
 }
 
+/// What planners look up in a program, found once for all of them.
+pub(crate) struct Facts {
+    /// The functions that begin parallel regions.
+    pub(crate) forks: Forks,
+    /// Local variable length arrays with their declarations, in source order.
+    pub(super) sized_arrays: Vec<(SymbolId, TextRange)>,
+}
+
+impl Facts {
+    pub(crate) fn of(program: &Program) -> Facts {
+        Facts {
+            forks: Forks::of(program),
+            sized_arrays: sized_arrays(program),
+        }
+    }
+}
+
 /// Makes plans for one region.
 pub(super) struct Planner<'p> {
     pub(super) program: &'p Program,
+    pub(super) facts: &'p Facts,
     /// The region being planned; none for a device function.
     pub(super) region: Option<RegionId>,
     pub(super) shape: Shape,
     /// The function being planned in its form for a team.
     pub(super) function: Option<FunctionId>,
-    /// The functions that begin parallel regions.
-    pub(super) forks: Forks,
     /// The iterations of a loop are being planned that the teams share.
     pub(super) in_league: bool,
     /// Bytes of dynamic shared memory that arrays of the team have.
@@ -60,13 +77,18 @@ pub(super) struct Planner<'p> {
 }
 
 impl<'p> Planner<'p> {
-    pub(super) fn new(program: &'p Program, region: RegionId, shape: Shape) -> Planner<'p> {
+    pub(super) fn new(
+        program: &'p Program,
+        facts: &'p Facts,
+        region: RegionId,
+        shape: Shape,
+    ) -> Planner<'p> {
         Planner {
             program,
+            facts,
             region: Some(region),
             shape,
             function: None,
-            forks: Forks::of(program),
             in_league: false,
             shared_bytes: None,
             shared_names: Vec::new(),
@@ -78,13 +100,13 @@ impl<'p> Planner<'p> {
     }
 
     /// A planner for the body of a device function.
-    pub(super) fn for_function(program: &'p Program) -> Planner<'p> {
+    pub(super) fn for_function(program: &'p Program, facts: &'p Facts) -> Planner<'p> {
         Planner {
             program,
+            facts,
             region: None,
             shape: Shape::Serial,
             function: None,
-            forks: Forks::of(program),
             in_league: false,
             shared_bytes: None,
             shared_names: Vec::new(),
@@ -96,11 +118,15 @@ impl<'p> Planner<'p> {
     }
 
     /// A planner for the form of a device function that all threads of a block call together.
-    pub(super) fn for_team(program: &'p Program, function: FunctionId) -> Planner<'p> {
+    pub(super) fn for_team(
+        program: &'p Program,
+        facts: &'p Facts,
+        function: FunctionId,
+    ) -> Planner<'p> {
         Planner {
             function: Some(function),
             shape: Shape::Team,
-            ..Planner::for_function(program)
+            ..Planner::for_function(program, facts)
         }
     }
 

@@ -75,7 +75,7 @@ impl<'p> Team<'_, 'p> {
     /// Whether all threads must go through a statement: parallel regions begin in it, or it leads out of itself.
     fn is_common(&self, node: Node<'p>) -> bool {
         self.is_fork(node)
-            || forks_in(self.program(), &self.planner.forks, node.range())
+            || forks_in(self.program(), &self.planner.facts.forks, node.range())
             || branches::first_leaving(node).is_some()
     }
 

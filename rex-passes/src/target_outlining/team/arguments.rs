@@ -65,22 +65,26 @@ impl<'p> Team<'_, 'p> {
     /// Whether a function of this name takes a reference at this position.
     fn takes_reference(&self, name: &str, position: usize) -> bool {
         let program = self.program();
-        self.planner.forks.named(program, name).any(|function| {
-            let mut parameters: Vec<_> = program
-                .symbols
-                .values()
-                .filter(|symbol| {
-                    symbol.kind == SymbolKind::Parameter
-                        && symbol
-                            .declared_at
-                            .is_some_and(|at| function.parameters.contains_range(at))
+        self.planner
+            .facts
+            .forks
+            .named(program, name)
+            .any(|function| {
+                let mut parameters: Vec<_> = program
+                    .symbols
+                    .values()
+                    .filter(|symbol| {
+                        symbol.kind == SymbolKind::Parameter
+                            && symbol
+                                .declared_at
+                                .is_some_and(|at| function.parameters.contains_range(at))
+                    })
+                    .collect();
+                parameters.sort_by_key(|symbol| symbol.declared_at.map(TextRange::start));
+                parameters.get(position).is_some_and(|symbol| {
+                    matches!(program.types.get(symbol.ty).kind, TypeKind::Reference(_))
                 })
-                .collect();
-            parameters.sort_by_key(|symbol| symbol.declared_at.map(TextRange::start));
-            parameters.get(position).is_some_and(|symbol| {
-                matches!(program.types.get(symbol.ty).kind, TypeKind::Reference(_))
             })
-        })
     }
 
     /// Whether all threads get the same value at any time until the call is over.

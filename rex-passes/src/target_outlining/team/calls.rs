@@ -156,6 +156,7 @@ impl<'p> Team<'_, 'p> {
         let root = program.unit.tree.root();
         let calls: Vec<TeamCall<'p>> = self
             .planner
+            .facts
             .forks
             .calls_in(program, range)
             .filter_map(|name| {
@@ -171,10 +172,11 @@ impl<'p> Team<'_, 'p> {
                 let word = program.text(name);
                 let is_member = self
                     .planner
+                    .facts
                     .forks
                     .named(program, word)
                     .any(|function| function.class.is_some());
-                let form = self.planner.forks.form(program, word)?;
+                let form = self.planner.facts.forks.form(program, word)?;
                 let start = match is_member {
                     true => name.start(),
                     false => callee.range().start(),

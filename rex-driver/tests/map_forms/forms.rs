@@ -40,6 +40,10 @@ double *rows, *field;
 ";
 
 pub(crate) const CXX_PRELUDE: &str = "
+struct Statics { static int plain; static double array[8]; static double *list; static int own; };
+int Statics::plain, Statics::own;
+double Statics::array[8], *Statics::list;
+#pragma omp declare target to(Statics::own)
 struct Base { int b; double *w; };
 struct Object : Base {
   int n;
@@ -87,6 +91,10 @@ forms! {
         "double a[8];" "target has_device_addr(a)" "a[0] = 1;";
         "int n = 4; double v[n];" "target map(tofrom : v)" "v[0] = 1;" because "the same entries, the variable before its extent";
     }
+    "Wide scalars" Cxx {
+        "__int128 w;" "target firstprivate(w)" "w = 1;";
+        "__int128 w;" "target" "w = 1;";
+    }
     "Modifiers" C {
         "double *p; int n = 4;" "target map(always, tofrom : p[0 : n])" "p[0] = 1;";
         "double *p; int n = 4;" "target map(present, to : p[0 : n])" "p[0] = 1;";
@@ -110,6 +118,11 @@ forms! {
         "double (*q)[8]; int n = 4;" "target map(tofrom : q[1 : n][2 : 3])" "q[1][2] = 1;";
         "double (*q)[8];" "target map(tofrom : (*q)[0 : 8])" "(*q)[0] = 1;";
         "double **r; int n = 4;" "target map(tofrom : r[1][0 : n])" "r[1][0] = 1;" because "the pointer `r[1]` is attached; clang also copies it, back as well";
+        "double *p;" "target map(tofrom : *(p + 2))" "p[2] = 1;";
+        "double **r; int n = 4;" "target map(tofrom : (*r)[0 : n])" "(*r)[0] = 1;" because "the pointer `r[1]` is attached; clang also copies it, back as well";
+        "double ***r; int n = 4;" "target map(tofrom : (**r)[0 : n])" "(**r)[0] = 1;" because "the pointer `r[1]` is attached; clang also copies it, back as well";
+        "int m = 3; double (*q)[m];" "target map(tofrom : q[0 : m])" "q[0][0] = 1;" because "the same entries, the variable before its extent";
+        "int m = 3; double (*q)[m];" "target map(tofrom : q[1][0 : m])" "q[1][0] = 1;" because "the same entries, the variable before its extent";
     }
     "Members" C {
         "struct S s;" "target map(tofrom : s.x)" "s.x = 1;";
@@ -165,6 +178,16 @@ forms! {
         "int n = 4;" "target enter data map(to : field[0 : n])" "";
         "int n = 4;" "target exit data map(delete : field[0 : n])" "";
         "" "target update to(table[0 : 4])" "" because "an update moves what is mapped and attaches nothing";
+    }
+    "Static data members" Cxx {
+        "" "target map(tofrom : Statics::plain)" "Statics::plain = 1;";
+        "" "target" "Statics::plain = 1;";
+        "" "target" "Statics::array[0] = 1;";
+        "" "target map(tofrom : Statics::array[1 : 2])" "Statics::array[1] = 1;";
+        "" "target" "Statics::own = 1;";
+        "" "target map(always, to : Statics::own)" "Statics::own = 1;" because "the kernel also receives the address";
+        "" "target update to(Statics::own)" "";
+        "int n = 4;" "target enter data map(to : Statics::list[0 : n])" "" because "the pointer is not mapped, so that there is none to attach";
     }
     "Mappers and iterators" C {
         "struct Mapped m;" "target map(tofrom : m)" "m.v[0] = 1;" because "the mapper is written out: no call per element, and LLVM 22 leaks what mapper functions map";

@@ -119,8 +119,8 @@ forms! {
         "double (*q)[8];" "target map(tofrom : (*q)[0 : 8])" "(*q)[0] = 1;";
         "double **r; int n = 4;" "target map(tofrom : r[1][0 : n])" "r[1][0] = 1;" because "the pointer `r[1]` is attached; clang also copies it, back as well";
         "double *p;" "target map(tofrom : *(p + 2))" "p[2] = 1;";
-        "double **r; int n = 4;" "target map(tofrom : (*r)[0 : n])" "(*r)[0] = 1;" because "the pointer `r[1]` is attached; clang also copies it, back as well";
-        "double ***r; int n = 4;" "target map(tofrom : (**r)[0 : n])" "(**r)[0] = 1;" because "the pointer `r[1]` is attached; clang also copies it, back as well";
+        "double **r; int n = 4;" "target map(tofrom : (*r)[0 : n])" "(*r)[0] = 1;" because "the pointer `*r` is attached; clang also copies it, back as well";
+        "double ***r; int n = 4;" "target map(tofrom : (**r)[0 : n])" "(**r)[0] = 1;" because "the pointers `*r` and `**r` are attached; clang also copies the first, back as well";
         "int m = 3; double (*q)[m];" "target map(tofrom : q[0 : m])" "q[0][0] = 1;" because "the same entries, the variable before its extent";
         "int m = 3; double (*q)[m];" "target map(tofrom : q[1][0 : m])" "q[1][0] = 1;" because "the same entries, the variable before its extent";
     }

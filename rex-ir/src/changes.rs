@@ -3,6 +3,7 @@
 use la_arena::Arena;
 use rex_syntax::cst::Node;
 use rex_syntax::kind::{Field, Kind};
+use rex_syntax::macros::MacroTable;
 use rex_syntax::source::Language;
 
 use crate::item::Function;
@@ -18,14 +19,15 @@ pub struct Variable {
 
 /// Whether a use of a name may change the variable: it is assigned, incremented, or its address or a reference to it is passed on.
 ///
-/// `functions` are those whose parameters are known.
+/// `functions` are those whose parameters are known, `macros` what looks like a call and is none.
 pub fn may_change(
     node: Node<'_>,
     variable: &dyn Fn() -> Variable,
     functions: &Arena<Function>,
+    macros: &MacroTable,
     language: Language,
 ) -> bool {
-    is_changed(node, variable, functions, language)
+    is_changed(node, variable, functions, macros, language)
         && !(is_of_copy(node) && variable().is_automatic)
 }
 
@@ -33,6 +35,7 @@ fn is_changed(
     node: Node<'_>,
     variable: &dyn Fn() -> Variable,
     functions: &Arena<Function>,
+    macros: &MacroTable,
     language: Language,
 ) -> bool {
     let is_cxx = language == Language::Cxx;
@@ -59,11 +62,15 @@ fn is_changed(
             // One of two objects.
             Kind::ConditionalExpression
                 if is_cxx && parent.field(Field::Condition) != Some(current) => {}
-            // C passes values.
+            // C passes values, but to macros.
             Kind::ArgumentList => {
                 let callee = parent.parent().and_then(|call| call.field(Field::Function));
-                return is_cxx
-                    && !callee.is_some_and(|callee| takes_values(functions, callee.text()));
+                if !is_cxx {
+                    return callee.is_some_and(|callee| {
+                        macros.may_change(callee.text(), callee.range().start(), node.text())
+                    });
+                }
+                return !callee.is_some_and(|callee| takes_values(functions, callee.text()));
             }
             Kind::InitializerList => return is_cxx,
             Kind::LambdaCaptureInitializer => {
@@ -132,13 +139,14 @@ mod tests {
             .descendants()
             .filter(|node| node.kind() == Kind::Identifier && node.text() == "x");
         let functions = Arena::new();
+        let macros = MacroTable::default();
         let automatic = Variable {
             is_pointer: false,
             is_automatic: true,
         };
         let changes = uses
             .into_iter()
-            .any(|node| may_change(node, &|| automatic, &functions, Language::Cxx));
+            .any(|node| may_change(node, &|| automatic, &functions, &macros, Language::Cxx));
         assert_eq!(changes, expected, "{statement}");
     }
 

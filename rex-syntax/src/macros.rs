@@ -2,6 +2,7 @@
 //!
 //! Definitions of the main file come from its text; those of headers and of the compiler from the [`Expansion`], if there is one.
 
+mod changes;
 mod expand;
 mod pieces;
 mod render;

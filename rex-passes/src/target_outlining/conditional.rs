@@ -171,7 +171,13 @@ impl<'p> Planner<'p> {
                     .is_some_and(|callee| program.macro_at(callee.text(), callee.range()).is_some())
         };
         node.ancestors().any(is_macro)
-            || may_change(node, &|| variable, &program.functions, program.language())
+            || may_change(
+                node,
+                &|| variable,
+                &program.functions,
+                &program.unit.macros,
+                program.language(),
+            )
     }
 }
 

@@ -460,7 +460,13 @@ impl<'u> Builder<'u> {
                 is_automatic: found.is_some_and(|found| self.symbols[found].kind.is_automatic()),
             }
         };
-        changes::may_change(node, &variable, &self.functions, self.unit.language)
+        changes::may_change(
+            node,
+            &variable,
+            &self.functions,
+            &self.unit.macros,
+            self.unit.language,
+        )
     }
 }
 

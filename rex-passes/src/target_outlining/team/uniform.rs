@@ -261,13 +261,30 @@ impl<'p> Team<'_, 'p> {
             ),
             is_automatic: found.kind.is_automatic(),
         };
-        root.subtree().any(|node| {
-            node.kind() == Kind::Identifier
-                && node.text() == name
-                && range.contains_range(node.range())
-                && program.symbols[symbol].declared_at != Some(node.range())
-                && may_change(node, &|| variable, &program.functions, program.language())
-                && program.scopes.resolve(&program.symbols, name, node.range()) == Some(symbol)
-        })
+        let is_hidden = |at: TextRange| {
+            let word = program.text(at);
+            program.macro_at(word, at).is_some()
+                && program
+                    .macro_names(word, at)
+                    .iter()
+                    .any(|inner| inner == name)
+                && program.unit.macros.may_change(word, at.start(), name)
+                && program.scopes.resolve(&program.symbols, name, at) == Some(symbol)
+        };
+        lex::identifiers(program.source(), range).any(is_hidden)
+            || root.subtree().any(|node| {
+                node.kind() == Kind::Identifier
+                    && node.text() == name
+                    && range.contains_range(node.range())
+                    && program.symbols[symbol].declared_at != Some(node.range())
+                    && may_change(
+                        node,
+                        &|| variable,
+                        &program.functions,
+                        &program.unit.macros,
+                        program.language(),
+                    )
+                    && program.scopes.resolve(&program.symbols, name, node.range()) == Some(symbol)
+            })
     }
 }

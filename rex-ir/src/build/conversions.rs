@@ -164,11 +164,7 @@ impl<'u> Builder<'u> {
     /// What the function around a `return` statement returns.
     fn returned_type(&mut self, statement: Node<'u>) -> Option<TypeId> {
         let at = statement.range();
-        let (_, function) = self
-            .functions
-            .iter()
-            .filter(|(_, function)| function.body.contains_range(at))
-            .min_by_key(|(_, function)| function.range.len())?;
+        let function = &self.functions[self.function_index.around(at)?];
         let symbol = self.scopes.resolve(&self.symbols, &function.name, at)?;
         let symbol = &self.symbols[symbol];
         (symbol.kind == SymbolKind::Function).then_some(symbol.ty)
@@ -183,13 +179,10 @@ impl<'u> Builder<'u> {
         else {
             return;
         };
-        let defined = self
-            .functions
-            .values()
-            .find(|function| function.name == callee.text());
-        let Some(parameters) = defined.map(|function| function.parameters) else {
+        let Some(defined) = self.function_index.named(callee.text()) else {
             return;
         };
+        let parameters = self.functions[defined].parameters;
         let list = unit.tree.root().smallest_at(parameters);
         let declarations: Vec<Node<'u>> = list
             .children()

@@ -16,6 +16,7 @@ mod declare_target;
 mod designators;
 mod extents;
 mod foreign;
+mod function_index;
 mod hoisted;
 mod implicit;
 mod instances;
@@ -35,6 +36,8 @@ mod types;
 mod views;
 
 pub use implicit::defaultmap_behavior;
+
+use function_index::FunctionIndex;
 
 use la_arena::Arena;
 use rex_syntax::TextRange;
@@ -109,6 +112,8 @@ struct Builder<'u> {
     scopes: ScopeTree,
     items: Vec<Item>,
     functions: Arena<Function>,
+    /// The functions by place and name, once all are read.
+    function_index: FunctionIndex,
     constructs: Arena<Construct>,
     nests: Arena<LoopNest>,
     regions: Arena<Region>,
@@ -192,6 +197,7 @@ impl<'u> Builder<'u> {
             scopes: ScopeTree::new(TextRange::up_to(rex_syntax::TextSize::of(source))),
             items: Vec::new(),
             functions: Arena::new(),
+            function_index: FunctionIndex::default(),
             constructs: Arena::new(),
             nests: Arena::new(),
             regions: Arena::new(),
@@ -231,6 +237,7 @@ impl<'u> Builder<'u> {
             return;
         }
         self.read_scopes();
+        self.function_index = FunctionIndex::of(&self.functions);
         self.read_items();
         self.read_static_member_uses();
         self.read_declarative_directives();

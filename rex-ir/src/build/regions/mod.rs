@@ -85,12 +85,8 @@ impl Builder<'_> {
         self.read_functions();
     }
 
-    fn innermost_function(&self, range: TextRange) -> Option<FunctionId> {
-        self.functions
-            .iter()
-            .filter(|(_, function)| function.body.contains_range(range))
-            .min_by_key(|(_, function)| function.range.len())
-            .map(|(id, _)| id)
+    pub(super) fn innermost_function(&self, range: TextRange) -> Option<FunctionId> {
+        self.function_index.around(range)
     }
 
     fn read_data_construct(

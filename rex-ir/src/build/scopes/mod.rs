@@ -56,8 +56,6 @@ impl<'u> Builder<'u> {
         while let Some(visit) = stack.pop() {
             self.visit(visit, &mut stack);
         }
-        let mut order: Vec<FunctionId> = self.functions.iter().map(|(id, _)| id).collect();
-        order.sort_by_key(|id| self.functions[*id].range.start());
     }
 
     fn visit(&mut self, visit: Visit<'u>, stack: &mut Vec<Visit<'u>>) {

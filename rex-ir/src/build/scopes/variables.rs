@@ -21,11 +21,7 @@ impl<'u> Builder<'u> {
         }
         let is_static = has_storage(node, "static") || has_storage(node, "thread_local");
         for declarator in node.fields(Field::Declarator) {
-            if declarator.kind() == Kind::StructuredBindingDeclarator
-                || declarator
-                    .field(Field::Declarator)
-                    .is_some_and(|inner| inner.kind() == Kind::StructuredBindingDeclarator)
-            {
+            if let Some(declarator) = bindings_of(declarator) {
                 self.declare_bindings(declarator, scope, node.range());
                 continue;
             }
@@ -195,5 +191,18 @@ impl<'u> Builder<'u> {
                 Some(node.range()),
             );
         }
+    }
+}
+
+/// `[a, b]` of `[a, b] = pair` and `&[a, b] = pair`.
+fn bindings_of(declarator: Node<'_>) -> Option<Node<'_>> {
+    let mut current = declarator;
+    loop {
+        current = match current.kind() {
+            Kind::StructuredBindingDeclarator => return Some(current),
+            Kind::InitDeclarator => current.field(Field::Declarator)?,
+            Kind::ReferenceDeclarator => current.children().last()?,
+            _ => return None,
+        };
     }
 }

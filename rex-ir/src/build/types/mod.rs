@@ -11,7 +11,7 @@ pub(super) use declarators::{declared_name, declares_function, function_declarat
 pub(super) use records::is_marked_virtual;
 
 use rex_syntax::TextRange;
-use rex_syntax::cst::Node;
+use rex_syntax::cst::{Node, parse_fragment};
 use rex_syntax::kind::{Field, Kind};
 use rex_syntax::source::Language;
 
@@ -71,6 +71,8 @@ impl Builder<'_> {
                 };
                 self.types.named(spelling, Meaning::Enum)
             }
+            _ if is_typeof(&text) => self.type_of_operand(&text, at),
+            Kind::TypeIdentifier if text == "__auto_type" => self.types.named(text, Meaning::Auto),
             Kind::TypeIdentifier | Kind::QualifiedIdentifier | Kind::Identifier => {
                 match self.open_record(&text) {
                     Some(open) => self.types.named(text, Meaning::Record(Some(open))),
@@ -112,6 +114,47 @@ impl Builder<'_> {
             Some(ty) if self.types.category(ty) != Category::Unknown => ty,
             _ => self.types.named(text, Meaning::Auto),
         }
+    }
+
+    /// `typeof(x)` of a type, a variable, or what a variable points to.
+    fn type_of_operand(&mut self, text: &str, at: TextRange) -> TypeId {
+        let operand = text
+            .split_once('(')
+            .and_then(|(_, rest)| rest.strip_suffix(')'))
+            .unwrap_or("");
+        if let Some(ty) = self.type_of_object(operand, at) {
+            return ty;
+        }
+        let tree = parse_fragment(&format!("{operand} x;"), self.unit.language);
+        let declaration = tree.root().children().next();
+        let is_whole = !tree.root().has_error();
+        self.fragment_depth += 1;
+        let found = declaration
+            .filter(|_| is_whole && !operand.contains("typeof"))
+            .and_then(|declaration| {
+                let base = self.base_type(declaration, at);
+                let declarator = declaration.field(Field::Declarator)?;
+                Some(self.declarator(declarator, base, at).ty)
+            });
+        self.fragment_depth -= 1;
+        found
+            .filter(|ty| self.types.category(*ty) != Category::Unknown)
+            .unwrap_or_else(|| self.types.named(text, Meaning::Unknown))
+    }
+
+    /// The type of `x`, `*x` or `x[0]`.
+    fn type_of_object(&self, operand: &str, at: TextRange) -> Option<TypeId> {
+        let operand = operand.trim();
+        if let Some(pointer) = operand.strip_prefix('*') {
+            return self.types.element(self.type_of_object(pointer, at)?);
+        }
+        if operand.ends_with(']') {
+            let (array, _) = operand.rsplit_once('[')?;
+            return self.types.element(self.type_of_object(array, at)?);
+        }
+        let symbol = self.scopes.resolve(&self.symbols, operand, at)?;
+        let symbol = &self.symbols[symbol];
+        symbol.kind.is_variable().then_some(symbol.ty)
     }
 
     /// Whether a type specifier names a class template, whose arguments the initializer decides.
@@ -182,4 +225,9 @@ fn first_enumerator<'t>(specifier: Node<'t>) -> Option<&'t str> {
         .children()
         .find(|child| child.kind() == Kind::Enumerator)?;
     first.field(Field::Name).map(|name| name.text())
+}
+
+fn is_typeof(text: &str) -> bool {
+    let word = text.split('(').next().unwrap_or("").trim();
+    matches!(word, "typeof" | "__typeof__" | "__typeof" | "typeof_unqual")
 }

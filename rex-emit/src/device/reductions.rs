@@ -107,6 +107,10 @@ fn initializer(program: &Program, declared: &DeclaredReduction, ty: &str) -> Str
     match declared.initializer {
         Some(ReductionInitializer::Value(range)) => {
             let text = program.text(range).trim();
+            let before = &program.source()[..usize::from(range.start())];
+            if before.trim_end().ends_with('=') {
+                return format!("{ty} omp_priv = {};", without_literal_type(text));
+            }
             if text.starts_with('{') || text.starts_with('(') {
                 format!(
                     "{ty} omp_priv{};",
@@ -124,5 +128,16 @@ fn initializer(program: &Program, declared: &DeclaredReduction, ty: &str) -> Str
             format!("{ty} omp_priv; {};", program.text(range).trim())
         }
         None => format!("{ty} omp_priv = {ty}();"),
+    }
+}
+
+/// `{1, 2}` of C's `(struct pair){1, 2}`.
+fn without_literal_type(text: &str) -> &str {
+    let Some(inner) = text.strip_prefix('(') else {
+        return text;
+    };
+    match inner.split_once(')') {
+        Some((_, value)) if value.trim_start().starts_with('{') => value.trim_start(),
+        _ => text,
     }
 }

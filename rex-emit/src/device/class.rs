@@ -78,6 +78,9 @@ pub(super) fn print(
         edits.replace(place - range.start(), text);
         covered.push(place);
     }
+    for left_out in statics::values_of_host(program, range) {
+        edits.delete(left_out - range.start());
+    }
     covered.extend(statics::declared_in(program, range));
     for (at, word) in statics::words(program, &globals, range) {
         if !covered.iter().any(|covered| covered.contains_range(at)) {

@@ -7,7 +7,7 @@ use rex_ir::item::DeviceStorage;
 use rex_ir::namer;
 use rex_ir::program::Program;
 use rex_ir::static_member::StaticMember;
-use rex_ir::symbol::SymbolId;
+use rex_ir::symbol::{SymbolId, SymbolKind};
 use rex_syntax::{TextRange, TextSize, lex};
 use smol_str::SmolStr;
 
@@ -57,6 +57,43 @@ pub(super) fn declared_in(program: &Program, range: TextRange) -> Vec<TextRange>
     places
         .filter(|place| range.contains_range(*place))
         .collect()
+}
+
+/// What is left out of the classes in a range: values of members that only the host has, which may be code of the host.
+pub(super) fn values_of_host(program: &Program, range: TextRange) -> Vec<TextRange> {
+    let source = program.source();
+    let mut left_out = Vec::new();
+    for (symbol, known) in &program.static_members {
+        let (Some(place), Some(value)) = (known.in_class, program.symbols[*symbol].initializer)
+        else {
+            continue;
+        };
+        let head = TextRange::new(place.start(), value.start().max(place.start()));
+        let is_here = range.contains_range(place) && place.contains_range(value);
+        let has_word = |wanted: &str| {
+            let mut words = lex::identifiers(source, head);
+            words.find(|at| program.text(*at) == wanted)
+        };
+        let names_function = || {
+            lex::identifiers(source, value).any(|at| {
+                let found = program
+                    .scopes
+                    .resolve(&program.symbols, program.text(at), at);
+                found.is_some_and(|it| program.symbols[it].kind == SymbolKind::Function)
+            })
+        };
+        let is_constant =
+            known.is_constant && (has_word("constexpr").is_some() || !names_function());
+        if !is_here || is_constant || program.device_storage(*symbol).is_some() {
+            continue;
+        }
+        left_out.extend(has_word("inline"));
+        let before = program.text(head).trim_end();
+        let before = before.strip_suffix('=').map_or(before, str::trim_end);
+        let start = head.start() + TextSize::of(before);
+        left_out.push(TextRange::new(start, value.end()));
+    }
+    left_out
 }
 
 /// The definitions that stand for those of members of class templates in a range, with the places of these.

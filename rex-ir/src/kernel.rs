@@ -415,6 +415,8 @@ pub enum Plan {
         ty: TypeId,
         /// Stored by the leader.
         initializer: Option<BodyText>,
+        /// The initializer names nothing.
+        is_constant: bool,
         /// The other threads wait for it.
         waits: bool,
     },
@@ -471,9 +473,9 @@ pub enum Piece<'p> {
 /// What the threads of a block do first in a piece of a team program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Beginning {
-    /// The leader works alone, and the others wait for it before they look at what the team has.
+    /// The leader writes something that depends on nothing of the team's, and the others wait for it.
     Leader,
-    /// Threads other than the leader look at it at once.
+    /// Somebody looks at what the team has. Where the leader alone does, compilers let the others read ahead with it.
     Everybody,
     /// Nobody looks at it; what follows decides.
     Nobody,
@@ -495,26 +497,14 @@ impl Plan {
             Plan::Shared {
                 initializer: None, ..
             } => Beginning::Nobody,
-            Plan::Leader { .. }
-            | Plan::Shared { .. }
-            | Plan::TeamIf { .. }
-            | Plan::TeamSwitch { .. }
-            | Plan::TeamReturn(_) => Beginning::Leader,
+            Plan::Shared {
+                is_constant: true, ..
+            } => Beginning::Leader,
+            // They begin with a barrier.
+            Plan::TeamSwitch { .. } | Plan::TeamReturn(_) => Beginning::Leader,
             // The threads only take the address.
             Plan::Reference { is_alike: true, .. } => Beginning::Nobody,
             Plan::Reference { .. } => Beginning::Leader,
-            Plan::TeamLoop {
-                init,
-                condition,
-                body,
-                tests_first,
-                ..
-            } => {
-                if init.is_some() || (*tests_first && condition.is_some()) {
-                    return Beginning::Leader;
-                }
-                body.beginning().known()
-            }
             Plan::Sequence(plans) => plans
                 .iter()
                 .map(Plan::beginning)
@@ -610,14 +600,6 @@ impl Plan {
 }
 
 impl Beginning {
-    /// This, or what holds when nothing is known about what follows.
-    fn known(self) -> Beginning {
-        match self {
-            Beginning::Nobody => Beginning::Everybody,
-            known => known,
-        }
-    }
-
     /// What holds in front of this when `next` follows it.
     pub fn before(self, next: Beginning) -> Beginning {
         match self {

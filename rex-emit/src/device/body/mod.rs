@@ -221,6 +221,7 @@ impl<'p> BodyPrinter<'p> {
                 ty,
                 initializer,
                 waits,
+                ..
             } => {
                 let mut lines = self.shared(name, *ty, initializer.as_ref(), indent);
                 if !*waits && lines.last().is_some_and(|line| line == BLOCK_BARRIER) {

@@ -1,6 +1,6 @@
 //! Barriers of sequential code: one where several pieces of the leader's follow each other.
 //!
-//! The leader's pieces are in order by themselves; the other threads have to wait for it only before they look at what the team has.
+//! The leader's pieces are in order by themselves; the other threads have to wait for it only before somebody looks at what the team has.
 
 use rex_ir::kernel::{Beginning, Plan};
 
@@ -43,16 +43,20 @@ pub(in crate::target_outlining) fn merge(plan: &mut Plan, next: Beginning) {
             body,
             tests_first,
         } => {
+            // The leader looks at what the team has for the condition and the step.
+            let first = body.beginning().before(Beginning::Everybody);
             let turn = match condition.is_some() || step.is_some() {
-                true => Beginning::Leader,
-                false => body.beginning(),
+                true => Beginning::Everybody,
+                false => first,
             };
             if let Some(init) = init {
-                let first = match *tests_first && condition.is_some() {
-                    true => Beginning::Leader,
-                    false => body.beginning(),
-                };
-                merge(init, first);
+                merge(
+                    init,
+                    match *tests_first && condition.is_some() {
+                        true => Beginning::Everybody,
+                        false => first,
+                    },
+                );
             }
             merge(body, turn);
         }

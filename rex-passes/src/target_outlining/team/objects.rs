@@ -81,6 +81,9 @@ impl<'p> Team<'_, 'p> {
                 plans.extend(before);
                 initializer
             });
+            let is_constant = found
+                .initializer
+                .is_some_and(|value| lex::identifiers(program.source(), value).next().is_none());
             let name = found.name.clone();
             let plan = match program.types.get(found.ty).kind {
                 TypeKind::Reference(to) => match self.referent(initializer, to) {
@@ -100,6 +103,7 @@ impl<'p> Team<'_, 'p> {
                         name,
                         ty: to,
                         initializer,
+                        is_constant,
                         waits: true,
                     },
                 },
@@ -107,6 +111,7 @@ impl<'p> Team<'_, 'p> {
                     name,
                     ty: found.ty,
                     initializer,
+                    is_constant,
                     waits: true,
                 },
             };

@@ -106,6 +106,10 @@ impl<'u> Builder<'u> {
                     self.declare_parameters_in_list(node);
                     continue;
                 }
+                Kind::TypeIdentifier => {
+                    self.write_out_typeof(node);
+                    continue;
+                }
                 _ => continue,
             };
             let (Some(target), Some(value)) = (target, value) else {

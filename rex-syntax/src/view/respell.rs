@@ -62,6 +62,11 @@ impl Scan<'_> {
                 mask.put(token.range.start(), "decltype");
                 1
             }
+            "typeof" | "__typeof__" | "__typeof" | "typeof_unqual"
+                if self.language == Language::C && self.opens(idx + 1) =>
+            {
+                self.join_typeof(idx, mask)
+            }
             "_Atomic" if self.opens(idx + 1) => {
                 self.blank_tokens(idx + 1, idx + 1, mask);
                 let close = self.closing(idx + 1);
@@ -127,6 +132,23 @@ impl Scan<'_> {
             }
             _ => 0,
         }
+    }
+
+    /// `typeof(*p)` and `typeof(a[0])`, whose operand is no type, become one name.
+    fn join_typeof(&self, idx: usize, mask: &mut Mask) -> usize {
+        let length = self.call_length(idx);
+        let first = self.token_text(idx + 2);
+        let begins_type = first.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+        let is_expression = (idx + 2..idx + length.max(2))
+            .any(|at| matches!(self.token_text(at), "[" | "." | "->" | "+" | "-"));
+        if length == 0 || (begins_type && !is_expression) {
+            return 0;
+        }
+        let ends = [idx, idx + length - 1].map(|at| self.tokens.get(at).map(|token| token.range));
+        if let [Some(start), Some(end)] = ends {
+            mask.join(start.cover(end));
+        }
+        length
     }
 
     /// `double _Complex`: the words of a type become one name.

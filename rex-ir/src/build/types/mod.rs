@@ -116,6 +116,23 @@ impl Builder<'_> {
         }
     }
 
+    /// Writes out the type that `typeof` of an expression is: its variables are not in the kernel if nothing else uses them.
+    pub(in crate::build) fn write_out_typeof(&mut self, node: Node<'_>) {
+        let text = node.text().to_owned();
+        if !is_typeof(&text) {
+            return;
+        }
+        let ty = self.type_of_operand(&text, node.range());
+        let is_word = !matches!(
+            self.types.get(self.types.desugar(ty)).kind,
+            TypeKind::Array { .. } | TypeKind::Pointer(_) | TypeKind::Function { .. }
+        );
+        if is_word && self.types.category(ty) != Category::Unknown {
+            let spelled = self.types.spell(ty);
+            self.conversions.push((node.range(), spelled.into()));
+        }
+    }
+
     /// `typeof(x)` of a type, a variable, or what a variable points to.
     fn type_of_operand(&mut self, text: &str, at: TextRange) -> TypeId {
         let operand = text

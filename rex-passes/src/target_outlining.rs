@@ -11,6 +11,7 @@ mod conditional;
 mod geometry;
 mod lambdas;
 mod loops;
+mod packs;
 mod plan;
 mod queries;
 mod scan;
@@ -166,6 +167,7 @@ fn outline(
     let deduced: Vec<SmolStr> = deduced.collect();
     let template = kernel_template(function, home, &deduced);
     let mut planner = Planner::new(program, facts, id, shape);
+    planner.errors.extend(packs::refused(program, region));
     let mut assembly = Assembly {
         program,
         shape,

@@ -140,7 +140,7 @@ fn shape_of(program: &Program, facts: &Facts, id: RegionId) -> Shape {
         Some(_) if forks_inside && !construct.has(Leaf::Parallel) => Shape::Team,
         Some(_) => Shape::Loop,
         None if construct.has(Leaf::Parallel) => Shape::Parallel,
-        None if forks_inside => Shape::Team,
+        None if forks_inside || geometry::shows_limit(program, id) => Shape::Team,
         None => Shape::Serial,
     }
 }

@@ -50,6 +50,7 @@ pub(super) fn launch(program: &Program, region: RegionId, shape: Shape) -> Launc
         _ => None,
     });
     let mut threads = match (asked, limit) {
+        (Some(_), limit) if shape == Shape::Team && shows_limit(program, region) => limit,
         (Some(asked), Some(limit)) => Some(smaller(program, asked, limit)),
         (Some(one), None) | (None, Some(one)) => Some(one),
         (None, None) => None,
@@ -272,10 +273,17 @@ fn reached(program: &Program, calls: &[Call]) -> Vec<FunctionId> {
     found
 }
 
+/// Whether a region has a limit of threads and its code asks for that: blocks then have as many threads, whatever their parallel regions ask for.
+pub(super) fn shows_limit(program: &Program, region: RegionId) -> bool {
+    let construct = &program.constructs[program.regions[region].construct];
+    clause(program, construct, ClauseName::ThreadLimit).is_some()
+        && queries::asks_for_limit(program, region)
+}
+
 /// Whether a parallel region with this `num_threads` has all threads of the region's blocks.
 pub(super) fn is_block(program: &Program, region: RegionId, asked: TextRange) -> bool {
     let found = Asked::of(program, region);
-    if found.others {
+    if found.others || shows_limit(program, region) {
         return false;
     }
     let number = |range| program.text(range).trim().parse::<u64>().ok();

@@ -24,6 +24,19 @@ const THREAD_QUERIES: &[&str] = &[
 /// Functions whose value depends on the team.
 const TEAM_QUERIES: &[&str] = &["omp_get_team_num"];
 
+/// What tells the largest number of threads of a team.
+const LIMIT_QUERIES: &[&str] = &["omp_get_thread_limit"];
+
+/// Whether a region, or a function that it may call, asks how many threads a team may have.
+pub(super) fn asks_for_limit(program: &Program, region: RegionId) -> bool {
+    let construct = &program.constructs[program.regions[region].construct];
+    let functions = program.device_code.functions.iter();
+    functions
+        .map(|device| program.functions[device.function].range)
+        .chain([construct.range])
+        .any(|range| asks(program, range, LIMIT_QUERIES).next().is_some())
+}
+
 /// Whether kernels must keep account of who executes what, because code asks for it in places where that is not the same for all threads of the block.
 pub(crate) fn tracks_threads(program: &Program) -> bool {
     let in_functions = program.device_code.functions.iter().any(|device| {

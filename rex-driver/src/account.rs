@@ -45,7 +45,7 @@ impl Account {
             .directives
             .iter()
             .enumerate()
-            .filter(|(_, directive)| directive.first().is_some_and(is_device_leaf))
+            .filter(|(_, directive)| directive.first().is_some_and(Leaf::is_device))
             .map(|(idx, directive)| {
                 let statement = unit.statement_of(idx);
                 let range = statement.map_or(directive.range, |statement| {
@@ -181,17 +181,6 @@ fn is_in_program(program: &Program, directive: usize) -> bool {
             .data_constructs
             .iter()
             .any(|(_, data)| begins(data.construct))
-}
-
-fn is_device_leaf(leaf: Leaf) -> bool {
-    matches!(
-        leaf,
-        Leaf::Target
-            | Leaf::TargetData
-            | Leaf::TargetEnterData
-            | Leaf::TargetExitData
-            | Leaf::TargetUpdate
-    )
 }
 
 /// The lines of a text that no range touches, with their numbers.

@@ -163,22 +163,14 @@ fn capture_list(program: &Program, lambda: Node<'_>) -> Option<CaptureList> {
     let source = program.source();
     let bracket = TextSize::of('[');
     let inside = TextRange::new(range.start() + bracket, range.end() - bracket);
-    let tokens: Vec<Token> = lex::significant_tokens(source, inside).collect();
+    let items = items(source, inside);
     let mut list = CaptureList {
         range,
         unnamed: Unnamed::NotCaptured,
         items: Vec::new(),
-        is_empty: tokens.is_empty(),
+        is_empty: items.is_empty(),
     };
-    let mut depth = 0usize;
-    for item in tokens.split(|token| {
-        match token.text(source) {
-            "(" | "[" | "{" => depth += 1,
-            ")" | "]" | "}" => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        depth == 0 && token.text(source) == ","
-    }) {
+    for item in items {
         let words: Vec<&str> = item.iter().map(|token| token.text(source)).collect();
         match words.as_slice() {
             ["="] => list.unnamed = Unnamed::Copied(item[0].range),
@@ -196,6 +188,24 @@ fn capture_list(program: &Program, lambda: Node<'_>) -> Option<CaptureList> {
         }
     }
     Some(list)
+}
+
+/// The items of a list without its brackets, but for empty ones.
+pub(crate) fn items(text: &str, inside: TextRange) -> Vec<Vec<Token>> {
+    let tokens: Vec<Token> = lex::significant_tokens(text, inside).collect();
+    let mut depth = 0usize;
+    tokens
+        .split(|token| {
+            match token.text(text) {
+                "(" | "[" | "{" => depth += 1,
+                ")" | "]" | "}" => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            depth == 0 && token.text(text) == ","
+        })
+        .filter(|item| !item.is_empty())
+        .map(<[Token]>::to_vec)
+        .collect()
 }
 
 /// The variables outside a lambda that it names behind its list, by itself or in macros, in order.

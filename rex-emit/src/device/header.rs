@@ -67,7 +67,7 @@ impl<'p> Device<'p> {
         if !self.has_header {
             self.has_header = true;
             self.words_of_c();
-            if complex::are_used(self.program) {
+            if self.has_complex {
                 self.line("#include <math.h>");
                 self.line(complex::DEFINITION);
             }
@@ -88,7 +88,7 @@ impl<'p> Device<'p> {
             for line in guarded::include(self.program, &files) {
                 self.line(&line);
             }
-            if complex::are_used(self.program) {
+            if self.has_complex {
                 for line in complex::macros(self.program, &self.names_in_headers) {
                     self.line(&line);
                 }

@@ -44,6 +44,7 @@ pub(crate) fn emit(program: &Program) -> Result<Vec<u8>, EditConflict> {
         has_words: false,
         has_header: false,
         has_omp: false,
+        has_complex: complex::are_used(program),
         named_namespaces: namespaces::named(program),
         n_reductions: 0,
         own_cuda_names,
@@ -60,7 +61,7 @@ pub(crate) fn emit(program: &Program) -> Result<Vec<u8>, EditConflict> {
     device.header();
     device.reductions(None);
     device.kernels()?;
-    if complex::are_used(program) {
+    if device.has_complex {
         device.out = complex::as_class(&device.out);
     }
     if own_variables.is_empty() {
@@ -81,6 +82,8 @@ struct Device<'p> {
     has_header: bool,
     /// `<omp.h>` is there.
     has_omp: bool,
+    /// The program has complex numbers of C.
+    has_complex: bool,
     /// Namespaces that `using namespace` and aliases name: they are declared, if only empty.
     named_namespaces: BTreeSet<&'p str>,
     /// How many of the reductions that the program declares are there.

@@ -4,10 +4,11 @@ use indexmap::IndexSet;
 use rex_syntax::cst::Node;
 use rex_syntax::diag::{Code, Diagnostic};
 use rex_syntax::kind::{Field, Kind};
-use rex_syntax::{TextRange, TextSize, lex};
+use rex_syntax::{TextRange, lex};
 use smol_str::{SmolStr, format_smolstr};
 
 use super::Builder;
+use crate::capture_lists;
 use crate::instance::Closure;
 use crate::symbol::{SymbolId, SymbolKind};
 use crate::ty::Category;
@@ -188,7 +189,6 @@ fn by_reference(expression: &str) -> SmolStr {
     format_smolstr!("REX_BY_REFERENCE({expression})")
 }
 
-/// The items between the brackets of a capture list.
 /// The arguments of the templates and generic lambdas around a node, as types, outermost first.
 fn arguments_around(node: Node<'_>) -> Vec<SmolStr> {
     let mut heads: Vec<Vec<SmolStr>> = Vec::new();
@@ -266,26 +266,13 @@ fn type_of_generic(parameter: Node<'_>) -> Option<SmolStr> {
     })
 }
 
+/// The items between the brackets of a capture list.
 fn items_of_list(text: &str) -> Vec<String> {
     let inner = text.trim().trim_start_matches('[').trim_end_matches(']');
-    let mut items = vec![String::new()];
-    let mut depth = 0i32;
-    let whole = TextRange::up_to(TextSize::of(inner));
-    for token in lex::significant_tokens(inner, whole) {
-        let word = token.text(inner);
-        match word {
-            "(" | "[" | "{" => depth += 1,
-            ")" | "]" | "}" => depth -= 1,
-            _ => {}
-        }
-        if word == "," && depth == 0 {
-            items.push(String::new());
-        } else if let Some(item) = items.last_mut() {
-            item.push_str(word);
-        }
-    }
-    items.retain(|item| !item.is_empty());
+    let items = capture_lists::items(inner, lex::whole(inner)).into_iter();
     items
+        .map(|item| item.iter().map(|token| token.text(inner)).collect())
+        .collect()
 }
 
 #[cfg(test)]

@@ -157,6 +157,27 @@ pub enum Prologue {
 }
 
 impl Prologue {
+    /// A copy of the object behind a parameter: one for the block, or one for each thread.
+    pub fn copy_behind(
+        name: SmolStr,
+        ty: TypeId,
+        parameter: SmolStr,
+        is_of_team: bool,
+    ) -> Prologue {
+        match is_of_team {
+            true => Prologue::SharedCopy {
+                name,
+                ty,
+                parameter,
+            },
+            false => Prologue::ThreadCopy {
+                name,
+                ty,
+                parameter,
+            },
+        }
+    }
+
     /// The name of the object that it makes for a team or a thread.
     pub fn object(&self) -> Option<&SmolStr> {
         match self {

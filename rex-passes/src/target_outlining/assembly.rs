@@ -170,7 +170,9 @@ impl Assembly<'_, '_> {
                     && (!capture.may_be_written || self.is_of_league(capture, region));
                 let line = match stays {
                     true => self.over_storage(name, ty, argument),
-                    false => self.copy_of(name, ty, argument, self.is_of_team(object, region)),
+                    false => {
+                        Prologue::copy_behind(name, ty, argument, self.is_of_team(object, region))
+                    }
                 };
                 self.prologue.push(line);
             }
@@ -195,7 +197,9 @@ impl Assembly<'_, '_> {
                     );
                 }
                 let line = match is_copied {
-                    true => self.copy_of(name, ty, argument, self.is_of_team(object, region)),
+                    true => {
+                        Prologue::copy_behind(name, ty, argument, self.is_of_team(object, region))
+                    }
                     false => self.over_storage(name, ty, argument),
                 };
                 self.prologue.push(line);
@@ -348,22 +352,6 @@ impl Assembly<'_, '_> {
     fn allocator(&self, object: CapturedObject, region: RegionId) -> Option<&UsedAllocator> {
         let mut used = self.program.regions[region].allocators.iter();
         used.find(|used| object == CapturedObject::Variable(used.allocator))
-    }
-
-    /// A copy of what is behind `parameter`.
-    fn copy_of(&self, name: SmolStr, ty: TypeId, parameter: SmolStr, is_of_team: bool) -> Prologue {
-        match is_of_team {
-            true => Prologue::SharedCopy {
-                name,
-                ty,
-                parameter,
-            },
-            false => Prologue::ThreadCopy {
-                name,
-                ty,
-                parameter,
-            },
-        }
     }
 
     /// Whether a construct inside `target` has a `firstprivate` copy of a variable that `target` maps.

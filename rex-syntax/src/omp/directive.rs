@@ -15,6 +15,18 @@ macro_rules! leaves {
         }
 
         impl Leaf {
+            /// Whether it is a region for a device, or moves data to and from one.
+            pub fn is_device(self) -> bool {
+                matches!(
+                    self,
+                    Leaf::Target
+                        | Leaf::TargetData
+                        | Leaf::TargetEnterData
+                        | Leaf::TargetExitData
+                        | Leaf::TargetUpdate
+                )
+            }
+
             /// Every leaf.
             pub const ALL: &[Leaf] = &[$(Leaf::$variant,)*];
 

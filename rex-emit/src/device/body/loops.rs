@@ -337,19 +337,7 @@ impl BodyPrinter<'_> {
                 false => Prologue::CopyOfOuter { name, ty },
             },
             (LastprivateTarget::Parameter(parameter), true) if !is_sized => {
-                let parameter = parameter.clone();
-                match is_team {
-                    true => Prologue::SharedCopy {
-                        name,
-                        ty,
-                        parameter,
-                    },
-                    false => Prologue::ThreadCopy {
-                        name,
-                        ty,
-                        parameter,
-                    },
-                }
+                Prologue::copy_behind(name, ty, parameter.clone(), is_team)
             }
             (target, _) => {
                 if *target == LastprivateTarget::Outer {

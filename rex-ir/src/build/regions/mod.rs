@@ -38,7 +38,7 @@ impl Builder<'_> {
         for id in ids {
             let leaf = self.constructs[id].leaves.first().copied();
             let range = self.constructs[id].range;
-            let Some(leaf) = leaf.filter(|leaf| is_device_leaf(*leaf)) else {
+            let Some(leaf) = leaf.filter(|leaf| leaf.is_device()) else {
                 continue;
             };
             let Some(function) = self.innermost_function(range) else {
@@ -230,15 +230,4 @@ impl Builder<'_> {
             })
             .collect()
     }
-}
-
-fn is_device_leaf(leaf: Leaf) -> bool {
-    matches!(
-        leaf,
-        Leaf::Target
-            | Leaf::TargetData
-            | Leaf::TargetEnterData
-            | Leaf::TargetExitData
-            | Leaf::TargetUpdate
-    )
 }

@@ -442,6 +442,12 @@ private:
   __attribute__((aligned(__alignof__(Element)))) unsigned char bytes[sizeof(Array)];
 };
 
+/* The pointer that a member of reference type is. No object with such a member is of a class that the standard lets offsetof look into; gcc
+ * and clang lay it out like one. */
+#pragma GCC diagnostic ignored "-Winvalid-offsetof"
+#define REX_REFERENCE_MEMBER(object, member)                                                                 \
+  (*(void **)((char *)&(object) + __builtin_offsetof(__typeof__(object), member)))
+
 /* What a variable is to the data environment, when only an instantiation knows its type. */
 template <typename Value> struct rex_category {
   enum {

@@ -12,6 +12,7 @@
 //! [`verify`] lists them. A pass never writes C text: expressions are [`expr::Expr`], bodies are [`kernel::BodyText`] plans over the user's text.
 
 pub mod abi;
+mod alignment;
 pub mod branches;
 pub mod build;
 pub mod capture_lists;

@@ -131,12 +131,16 @@ pub struct DeclaredReduction {
     pub key: SmolStr,
     /// The directive.
     pub at: TextRange,
+    /// The namespaces around it: `geometry::`, or nothing.
+    pub namespace: SmolStr,
     /// The types it is declared for.
     pub types: Vec<TypeId>,
     /// The combiner expression.
     pub combiner: TextRange,
     /// The initializer: the text after `omp_priv =`, or a call.
     pub initializer: Option<ReductionInitializer>,
+    /// It is used for a type that only the compiler knows, and stands for those of its identifier before it as well.
+    pub is_overloaded: bool,
 }
 
 /// How a private copy of a user-declared reduction begins.
@@ -176,6 +180,14 @@ impl Program {
     /// the type in a function.
     pub fn is_scoped(&self, declared: &DeclaredReduction) -> bool {
         let around = self.unit.tree.root().smallest_at(declared.at);
+        self.is_for_local_type(declared)
+            || around
+                .ancestors()
+                .any(|node| node.kind() == Kind::TemplateDeclaration)
+    }
+
+    /// Whether a reduction is declared for a type that its function defines.
+    pub fn is_for_local_type(&self, declared: &DeclaredReduction) -> bool {
         let function = self.function_at(declared.at);
         let is_local = |ty: &TypeId| {
             let record = self.types.record(self.types.innermost_element(*ty));
@@ -184,9 +196,6 @@ impl Program {
                 .is_some_and(|(body, id)| self.functions[id].range.contains_range(body))
         };
         declared.types.iter().any(is_local)
-            || around
-                .ancestors()
-                .any(|node| node.kind() == Kind::TemplateDeclaration)
     }
 
     /// The language of the unit.

@@ -157,6 +157,24 @@ pub enum ReductionOperation {
     Declared(SmolStr),
 }
 
+impl ReductionOperation {
+    /// What an operator, or another word that the language has for numbers, means.
+    pub fn of_operator(word: &str) -> Option<ReductionOperation> {
+        Some(match word {
+            "+" | "-" => ReductionOperation::Add,
+            "*" => ReductionOperation::Multiply,
+            "min" => ReductionOperation::Min,
+            "max" => ReductionOperation::Max,
+            "&" | "bitand" => ReductionOperation::BitAnd,
+            "|" | "bitor" => ReductionOperation::BitOr,
+            "^" | "xor" => ReductionOperation::BitXor,
+            "&&" | "and" => ReductionOperation::LogicalAnd,
+            "||" | "or" => ReductionOperation::LogicalOr,
+            _ => return None,
+        })
+    }
+}
+
 /// A target region: what becomes one kernel and its launch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Region {

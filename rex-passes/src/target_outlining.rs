@@ -29,6 +29,7 @@ use rex_ir::launch::Launch;
 use rex_ir::namer;
 use rex_ir::program::Program;
 use rex_ir::region::{Capture, CapturedObject, RegionId};
+use rex_ir::symbol::SymbolId;
 use rex_ir::ty::{Category, TypeId};
 use rex_syntax::TextRange;
 use rex_syntax::diag::{Code, Diagnostic};
@@ -201,7 +202,14 @@ fn outline(
     } = assembly;
     prologue.extend(untagged_types(program, region));
     prologue.sort_by_key(prologue_rank);
-    let prologue = sharing::aligned(program, construct, prologue);
+    let captured = region.captures.iter();
+    let captured: Vec<SymbolId> = captured
+        .filter_map(|capture| match capture.object {
+            CapturedObject::Variable(symbol) => Some(symbol),
+            CapturedObject::This | CapturedObject::Extent(..) => None,
+        })
+        .collect();
+    let prologue = sharing::aligned(program, construct, &captured, prologue);
     planner.note_team_objects(&prologue);
     let mut body = planner.body();
     team::barriers::merge(&mut body, Beginning::Everybody);

@@ -12,8 +12,9 @@ use super::{Device, body, complex, kernel};
 use crate::common::{cuda_names, guarded};
 
 /// Words of C that C++ lacks, with what means the same.
-const WORDS_OF_C: [(&str, &str); 7] = [
+const WORDS_OF_C: [(&str, &str); 8] = [
     ("__auto_type", "auto"),
+    ("_Alignas", "alignas"),
     ("_Alignof", "alignof"),
     ("_Bool", "bool"),
     ("_Noreturn", ""),

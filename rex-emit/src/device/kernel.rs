@@ -323,7 +323,11 @@ fn body(program: &Program, kernel: &Kernel) -> Vec<String> {
         .count();
     let (declarations, rest) = kernel.prologue.split_at(n_declarations);
     let mut prologue = printer.prologue(declarations);
-    prologue.extend(reductions::of_kernel(program, kernel));
+    let construct = program.regions[kernel.region].construct;
+    prologue.extend(reductions::scoped_in(
+        program,
+        program.constructs[construct].range,
+    ));
     prologue.extend(printer.prologue(rest));
     // The leader goes on alone.
     if kernel.body.beginning() == Beginning::Leader

@@ -174,6 +174,7 @@ impl<'p> Device<'p> {
                         let text = self.block_head(*open);
                         self.line(&text);
                         self.items(items)?;
+                        self.reductions(Some(item.range.end()));
                         self.line("}");
                     }
                 }

@@ -1,12 +1,11 @@
 //! The operations of reductions that the program declares.
 
-use rex_ir::kernel::Kernel;
 use rex_ir::program::{DeclaredReduction, Program, ReductionInitializer};
 use rex_ir::region::{ReductionOperation, SharingAttribute};
 use rex_syntax::{TextRange, TextSize};
 
 use super::Device;
-use super::body::declared_operation;
+use super::body::{self, declared_operation};
 use super::kernel::STEP;
 
 impl Device<'_> {
@@ -45,6 +44,9 @@ fn is_used(program: &Program, declared: &DeclaredReduction, within: Option<TextR
 fn operation(program: &Program, declared: &DeclaredReduction) -> Vec<String> {
     let mut lines = vec![format!("struct {} {{", declared_operation(&declared.key))];
     lines.extend(functions(program, declared));
+    if declared.is_overloaded {
+        lines.extend(overloads(program, declared));
+    }
     let identity = match declared.reads_original(program) {
         true => {
             "identity(const Value &original) { Value value; initialize(value, original); return value; }"
@@ -58,9 +60,48 @@ fn operation(program: &Program, declared: &DeclaredReduction) -> Vec<String> {
     lines
 }
 
-/// The operations, in a kernel, whose types only the scope of its region has.
-pub(super) fn of_kernel(program: &Program, kernel: &Kernel) -> Vec<String> {
-    let range = program.constructs[program.regions[kernel.region].construct].range;
+/// The functions of the reductions of the same identifier before one, and those of the operator itself, which every better match hides.
+fn overloads(program: &Program, declared: &DeclaredReduction) -> Vec<String> {
+    let reads_original = declared.reads_original(program);
+    let scope = |place| program.scopes.scope(program.scopes.innermost(place)).range;
+    let mut types: Vec<String> = spelled_types(program, declared);
+    let mut lines = Vec::new();
+    for other in program.declared_reductions.iter().rev() {
+        let is_earlier = other.name == declared.name && other.at.start() < declared.at.start();
+        let others = spelled_types(program, other);
+        if is_earlier
+            && scope(other.at).contains_range(declared.at)
+            && !program.is_scoped(other)
+            && other.reads_original(program) == reads_original
+            && !others.iter().any(|ty| types.contains(ty))
+        {
+            lines.extend(functions(program, other));
+            types.extend(others);
+        }
+    }
+    if let Some(operator) = ReductionOperation::of_operator(&declared.name) {
+        let operator = body::operation(program, &operator);
+        let original = match reads_original {
+            true => ", const Value &",
+            false => "",
+        };
+        lines.push(format!(
+            "{STEP}template <typename Value> static __device__ void initialize(Value &value{original}) {{ value = {operator}::identity<Value>(); }}"
+        ));
+        lines.push(format!(
+            "{STEP}template <typename Value> static __device__ void combine(Value &omp_out, const Value &omp_in) {{ {operator}::combine(omp_out, omp_in); }}"
+        ));
+    }
+    lines
+}
+
+fn spelled_types(program: &Program, declared: &DeclaredReduction) -> Vec<String> {
+    let types = declared.types.iter();
+    types.map(|ty| program.types.spell(*ty)).collect()
+}
+
+/// The operations whose types only the scope of a region or function has, to stand in its code.
+pub(super) fn scoped_in(program: &Program, range: TextRange) -> Vec<String> {
     let scoped = program
         .declared_reductions
         .iter()

@@ -11,7 +11,7 @@ use rex_syntax::{TextRange, TextSize, lex};
 use smol_str::SmolStr;
 
 use super::kernel::{STEP, declare_pointer};
-use super::statics;
+use super::{reductions, statics};
 
 /// Makes a variable of several files one, the only way that CUDA knows, and keeps it for the runtime if no device code of the file uses it.
 pub(super) const SHARED_BY_FILES: &str = "__attribute__((__used__)) inline ";
@@ -125,9 +125,10 @@ pub(super) fn without_qualifiers(
     text.trim().to_string()
 }
 
-/// Where a function's body begins, and the references it needs there.
+/// Where a function's body begins, and the references and operations of reductions that it needs there.
 pub(super) fn at_body(program: &Program, function: &Function) -> Option<(TextSize, String)> {
-    let lines = of_globals(program, &function.globals);
+    let mut lines = of_globals(program, &function.globals);
+    lines.extend(reductions::scoped_in(program, function.range));
     let at = function.body.start() + TextSize::of('{');
     let text: String = lines.iter().map(|line| format!("\n{STEP}{line}")).collect();
     (!text.is_empty()).then_some((at, text))

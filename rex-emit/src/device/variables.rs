@@ -89,6 +89,7 @@ impl<'p> Device<'p> {
                     self.line(&line);
                 }
             }
+            self.host_variables(symbols, range);
             return Ok(());
         }
         let text = self.text_of(range);

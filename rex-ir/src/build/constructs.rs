@@ -6,13 +6,10 @@ use rex_syntax::diag::{Code, Diagnostic};
 use rex_syntax::kind::Kind;
 use rex_syntax::omp::clause::{Clause, ClauseName, Locator};
 use rex_syntax::omp::directive::{Association, Leaf};
-use smol_str::{SmolStr, format_smolstr};
 
 use super::Builder;
-use crate::program::{DeclaredReduction, ReductionInitializer};
-use crate::region::{Construct, ConstructId, DataSharing, ReductionOperation, SharingAttribute};
+use crate::region::{Construct, ConstructId, DataSharing, SharingAttribute};
 use crate::symbol::{SymbolId, SymbolKind};
-use crate::ty::TypeKind;
 
 impl<'u> Builder<'u> {
     /// `declare target`, `requires`, `declare mapper`, `declare reduction`.
@@ -37,70 +34,6 @@ impl<'u> Builder<'u> {
             }
         }
         self.complete_declare_target();
-    }
-
-    /// `name : type, type : combiner`
-    fn read_declared_reduction(
-        &mut self,
-        at: TextRange,
-        argument: TextRange,
-        initializer: Option<&Clause>,
-    ) {
-        let parts = split_top_level(self.text(argument), ':');
-        // The combiner may hold colons of its own (`a ? b : c`).
-        let [name, types, combiner, rest @ ..] = parts.as_slice() else {
-            return;
-        };
-        let combiner = &(combiner.0, rest.last().map_or(combiner.1, |part| part.1));
-        let place = |(start, end): (usize, usize)| sub_range(argument, start, end);
-        let types_text = self.text(place(*types));
-        let mut read = Vec::new();
-        for (start, end) in split_top_level(types_text, ',') {
-            let text = types_text[start..end].trim();
-            let ty = self.named_or_builtin_type(text, argument);
-            read.push(ty);
-        }
-        let initializer = initializer.and_then(|clause| {
-            let whole = match &clause.argument {
-                rex_syntax::omp::clause::Argument::Raw(range) => *range,
-                _ => return None,
-            };
-            let text = self.text(whole);
-            let trimmed = text.trim_start();
-            let lead = text.len() - trimmed.len();
-            Some(match trimmed.strip_prefix("omp_priv") {
-                Some(rest) if rest.trim_start().starts_with('=') => {
-                    let value = text.find('=').map_or(0, |at| at + 1);
-                    ReductionInitializer::Value(sub_range(whole, value, text.len()))
-                }
-                Some(rest) if rest.trim_start().starts_with(['(', '{']) => {
-                    ReductionInitializer::Value(sub_range(
-                        whole,
-                        lead + "omp_priv".len(),
-                        text.len(),
-                    ))
-                }
-                _ => ReductionInitializer::Call(whole),
-            })
-        });
-        let name = SmolStr::from(self.text(place(*name)).trim());
-        let n_before = self
-            .declared_reductions
-            .iter()
-            .filter(|other| other.name == name)
-            .count();
-        let key = match n_before {
-            0 => name.clone(),
-            _ => format_smolstr!("{name}_{}", n_before + 1),
-        };
-        self.declared_reductions.push(DeclaredReduction {
-            name,
-            key,
-            at,
-            types: read,
-            combiner: place(*combiner),
-            initializer,
-        });
     }
 
     pub(super) fn named_or_builtin_type(&mut self, text: &str, at: TextRange) -> crate::ty::TypeId {
@@ -365,46 +298,6 @@ impl<'u> Builder<'u> {
         }
     }
 
-    /// The reduction that the program declares for an identifier or operator and the variable's type: the last one that is visible.
-    fn declared_operation(&self, clause: &Clause, symbol: SymbolId) -> Option<ReductionOperation> {
-        let plain = |ty| {
-            let element = self.types.innermost_element(self.types.object_type(ty));
-            self.types.spell(self.types.desugar(element))
-        };
-        let element = |ty| match self.types.get(self.types.desugar(ty)).kind {
-            TypeKind::Pointer(to) => plain(to),
-            _ => plain(ty),
-        };
-        let ty = element(self.symbols[symbol].ty);
-        let words: Vec<&str> = clause
-            .modifiers()
-            .iter()
-            .map(|modifier| self.text(modifier.word))
-            .collect();
-        let is_visible = |declared: &&DeclaredReduction| {
-            let scope = self.scopes.innermost(declared.at);
-            declared.at.start() < clause.range.start()
-                && self.scopes.scope(scope).range.contains_range(clause.range)
-        };
-        let mut candidates: Vec<&DeclaredReduction> = self
-            .declared_reductions
-            .iter()
-            .filter(|declared| words.contains(&declared.name.as_str()))
-            .filter(is_visible)
-            .collect();
-        let has_type =
-            |declared: &&DeclaredReduction| declared.types.iter().any(|known| plain(*known) == ty);
-        // Types that only the compiler knows are left to it.
-        if candidates.iter().any(has_type) {
-            candidates.retain(has_type);
-        } else if candidates.iter().any(|it| is_operator(&it.name)) {
-            return None;
-        }
-        candidates
-            .last()
-            .map(|declared| ReductionOperation::Declared(declared.key.clone()))
-    }
-
     /// `linear(x : 2)`, `linear(x : val, step(2))`, `linear(val(x) : 2)`
     pub(super) fn linear_step(&self, clause: &Clause) -> Option<TextRange> {
         clause.modifiers().iter().find_map(|modifier| {
@@ -415,51 +308,6 @@ impl<'u> Builder<'u> {
             }
         })
     }
-
-    fn reduction_operation(&mut self, clause: &Clause) -> Option<ReductionOperation> {
-        let word = clause
-            .modifiers()
-            .iter()
-            .map(|modifier| self.text(modifier.word))
-            .rfind(|word| {
-                !matches!(
-                    *word,
-                    "default" | "inscan" | "task" | "private" | "original"
-                )
-            })?;
-        Some(match word {
-            "+" | "-" => ReductionOperation::Add,
-            "*" => ReductionOperation::Multiply,
-            "min" => ReductionOperation::Min,
-            "max" => ReductionOperation::Max,
-            "&" | "bitand" => ReductionOperation::BitAnd,
-            "|" | "bitor" => ReductionOperation::BitOr,
-            "^" | "xor" => ReductionOperation::BitXor,
-            "&&" | "and" => ReductionOperation::LogicalAnd,
-            "||" | "or" => ReductionOperation::LogicalOr,
-            name => {
-                if !self
-                    .declared_reductions
-                    .iter()
-                    .any(|declared| declared.name == name)
-                {
-                    let text = name.to_string();
-                    self.report(
-                        Code::ReductionOperand,
-                        clause.range,
-                        format!("`{text}` is neither a reduction operator nor declared by `declare reduction`"),
-                    );
-                    return None;
-                }
-                ReductionOperation::Declared(SmolStr::from(name))
-            }
-        })
-    }
-}
-
-/// Whether a reduction of this name is an operator that the language has for numbers.
-fn is_operator(name: &str) -> bool {
-    matches!(name, "min" | "max") || !name.starts_with(|c: char| c.is_alphabetic() || c == '_')
 }
 
 /// Ranges of the parts of `text` between separators outside parentheses, brackets and braces. `::` is no `:`.

@@ -26,6 +26,7 @@ mod lvalues;
 mod mappers;
 mod maps;
 mod names;
+mod reductions;
 mod regions;
 mod requires;
 mod scopes;

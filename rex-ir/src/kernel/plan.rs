@@ -136,6 +136,8 @@ pub enum Plan {
         name: SmolStr,
         /// Its type.
         ty: TypeId,
+        /// The alignment that its declaration asks for.
+        alignment: Option<TextRange>,
         /// Stored by the leader.
         initializer: Option<BodyText>,
         /// The initializer names nothing.

@@ -8,7 +8,7 @@ use rex_ir::region::CapturedObject;
 use rex_ir::ty::{Extent, TypeId, TypeKind};
 use smol_str::format_smolstr;
 
-use super::pieces::{Piece, Section, StepValue};
+use super::pieces::{Piece, Section, Step, StepValue};
 use super::{Builder, entry};
 
 /// A contiguous piece of storage reached from one base address.
@@ -20,7 +20,28 @@ struct Block<'m> {
     pointees: Vec<Pointee<'m>>,
 }
 
-impl Block<'_> {
+impl<'m> Block<'m> {
+    /// The block behind a pointer that lies in this one.
+    fn behind(
+        &mut self,
+        pointer: Expr,
+        field: Option<FieldPlace>,
+        loops: Vec<usize>,
+    ) -> &mut Block<'m> {
+        let mut known = self.pointees.iter();
+        let known = known.position(|pointee| pointee.pointer == pointer);
+        let position = known.unwrap_or_else(|| {
+            self.pointees.push(Pointee {
+                pointer,
+                field,
+                loops,
+                block: Block::default(),
+            });
+            self.pointees.len() - 1
+        });
+        &mut self.pointees[position].block
+    }
+
     fn is_empty(&self) -> bool {
         self.members.is_empty() && self.pointees.is_empty()
     }
@@ -168,23 +189,8 @@ impl Builder<'_> {
         for (idx, step) in piece.steps.iter().enumerate() {
             if step.follows_pointer && idx > 0 {
                 // Everything up to here is the pointer's lvalue.
-                let pointer = object.clone();
-                let known = current
-                    .pointees
-                    .iter()
-                    .position(|pointee| pointee.pointer == pointer);
-                let position = known.unwrap_or_else(|| {
-                    current.pointees.push(Pointee {
-                        pointer,
-                        field: field.take(),
-                        loops: piece.loops_before(idx),
-                        block: Block::default(),
-                    });
-                    current.pointees.len() - 1
-                });
-                current = &mut current.pointees[position].block;
+                current = current.behind(object.clone(), field.take(), piece.loops_before(idx));
                 is_whole = true;
-                field = None;
             }
             if field.is_none()
                 && let StepValue::Member(name) = &step.kind
@@ -193,7 +199,12 @@ impl Builder<'_> {
             }
             container = step.ty;
             is_whole &= matches!(step.kind, StepValue::Deref);
+            let slot = self.reference_slot(&object, step);
             object = self.apply(object, &step.kind);
+            if let Some(slot) = slot {
+                current = current.behind(slot, field.take(), piece.loops_before(idx + 1));
+                is_whole = true;
+            }
         }
         let (object, size) = self.path_and_size(piece, object);
         let begin = if self.is_array(piece.ty()) && !piece.ends_in_section() {
@@ -208,6 +219,18 @@ impl Builder<'_> {
             field,
             piece,
         });
+    }
+
+    /// The pointer that a member of reference type is to the compiler: its name means what it refers to.
+    fn reference_slot(&self, object: &Expr, step: &Step) -> Option<Expr> {
+        let types = &self.program.types;
+        match (&step.kind, &types.get(step.ty).kind) {
+            (StepValue::Member(name), TypeKind::Reference(_)) => {
+                let arguments = vec![object.clone(), Expr::Name(name.clone())];
+                Some(Expr::Call("REX_REFERENCE_MEMBER", arguments))
+            }
+            _ => None,
+        }
     }
 
     /// The object of a path and whether a pointer was followed.

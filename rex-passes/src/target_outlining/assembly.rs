@@ -165,8 +165,10 @@ impl Assembly<'_, '_> {
                     name: argument.clone(),
                     ty: ParameterType::PointerTo(element),
                 });
-                // The host has sent the bytes; a constructor of the user's makes a copy of them.
+                // The host has sent the bytes; a constructor of the user's makes a copy of them, and so does an alignment that
+                // the bytes do not have.
                 let stays = !self.program.has_copy_constructor(ty)
+                    && !self.is_over_aligned(object, region, ty)
                     && (!capture.may_be_written || self.is_of_league(capture, region));
                 let line = match stays {
                     true => self.over_storage(name, ty, argument),
@@ -362,6 +364,16 @@ impl Assembly<'_, '_> {
                 && sharing.attribute == SharingAttribute::Firstprivate
                 && !sharing.is_on_target
         })
+    }
+
+    /// Whether copies of a variable need more than the alignment of the bytes of a launch.
+    fn is_over_aligned(&self, object: CapturedObject, region: RegionId, ty: TypeId) -> bool {
+        let construct = &self.program.constructs[self.program.regions[region].construct];
+        let CapturedObject::Variable(symbol) = object else {
+            return false;
+        };
+        let mut asked = construct.alignments.iter();
+        asked.any(|asked| asked.symbol == symbol) || self.program.is_over_aligned(symbol, ty)
     }
 
     /// Whether a copy is one object for the whole launch: no construct inside `target` makes it private.

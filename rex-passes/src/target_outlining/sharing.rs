@@ -11,6 +11,7 @@ use rex_ir::program::Program;
 use rex_ir::region::{
     CapturedObject, Construct, DataSharing, ReductionOperation, SharingAttribute,
 };
+use rex_ir::symbol::SymbolId;
 use rex_ir::ty::{Category, Extent, TypeId, TypeKind};
 use rex_syntax::TextRange;
 use rex_syntax::diag::{Code, Diagnostic};
@@ -32,22 +33,28 @@ fn of_team(line: Prologue) -> Prologue {
     }
 }
 
-/// Objects with the alignments that the `allocate` clauses of their construct ask for.
+/// Objects with the alignments that the `allocate` clauses of their construct or the declarations of `variables` ask for.
 pub(super) fn aligned(
     program: &Program,
     construct: &Construct,
+    variables: &[SymbolId],
     lines: Vec<Prologue>,
 ) -> Vec<Prologue> {
     let alignment = |line: &Prologue| {
         let name = line.object()?;
-        let mut known = construct.alignments.iter();
-        known.find(|known| program.name(known.symbol) == name)
+        let mut asked = construct.alignments.iter();
+        let asked = asked.find(|asked| program.name(asked.symbol) == name);
+        asked.map(|asked| asked.value).or_else(|| {
+            let mut named = variables.iter();
+            let variable = named.find(|variable| program.name(**variable) == name)?;
+            program.own_alignment(*variable)
+        })
     };
     lines
         .into_iter()
         .map(|line| match alignment(&line) {
-            Some(known) => Prologue::Aligned {
-                value: known.value,
+            Some(value) => Prologue::Aligned {
+                value,
                 line: Box::new(line),
             },
             None => line,
@@ -110,7 +117,9 @@ impl Planner<'_> {
                 | SharingAttribute::Reduction { .. } => {}
             }
         }
-        aligned(self.program, construct, lines)
+        let listed = construct.sharing.iter().map(|sharing| sharing.symbol);
+        let listed: Vec<SymbolId> = listed.collect();
+        aligned(self.program, construct, &listed, lines)
     }
 
     /// `linear` variables of a construct that its loops do not count.
@@ -229,13 +238,13 @@ impl Planner<'_> {
             let SharingAttribute::Reduction { operation, section } = &sharing.attribute else {
                 continue;
             };
-            if self.region.is_none() && self.is_scoped(operation) {
+            if self.region.is_none() && self.is_for_local_type(operation) {
                 let diagnostic = Diagnostic::new(
                     Code::UnsupportedClause,
                     self.program.at(sharing.at),
-                    "a reduction that a template declares is not supported in a device function",
+                    "a reduction of a type that a device function defines is not supported",
                 )
-                .with_help("declare it outside of templates, for each type");
+                .with_help("define the type and declare the reduction outside of the function");
                 self.errors.push(diagnostic);
                 continue;
             }
@@ -256,13 +265,12 @@ impl Planner<'_> {
         plans
     }
 
-    /// Whether only a scope of the program has the types that a declared reduction is for.
-    fn is_scoped(&self, operation: &ReductionOperation) -> bool {
+    fn is_for_local_type(&self, operation: &ReductionOperation) -> bool {
         let ReductionOperation::Declared(key) = operation else {
             return false;
         };
         let mut all = self.program.declared_reductions.iter();
-        all.any(|declared| declared.key == *key && self.program.is_scoped(declared))
+        all.any(|declared| declared.key == *key && self.program.is_for_local_type(declared))
     }
 
     /// What of a listed variable is accumulated; `section` leads from it to the elements.

@@ -20,7 +20,7 @@ use super::kernel::STEP;
 use crate::common::expr::{self, Words};
 use crate::common::text::reindent;
 use lines::{headed, is_braced};
-pub(super) use reduction::declared_operation;
+pub(super) use reduction::{declared_operation, operation};
 
 /// Where all threads of a block wait for each other.
 pub(super) const BLOCK_BARRIER: &str = "__syncthreads();";
@@ -219,11 +219,15 @@ impl<'p> BodyPrinter<'p> {
             Plan::Shared {
                 name,
                 ty,
+                alignment,
                 initializer,
                 waits,
                 ..
             } => {
                 let mut lines = self.shared(name, *ty, initializer.as_ref(), indent);
+                if let Some(value) = alignment {
+                    self.align(&mut lines, *value);
+                }
                 if !*waits && lines.last().is_some_and(|line| line == BLOCK_BARRIER) {
                     lines.pop();
                 }

@@ -2,6 +2,7 @@
 
 use rex_ir::kernel::{ArrayOwner, Prologue};
 use rex_ir::ty::{TypeId, TypeKind};
+use rex_syntax::TextRange;
 
 use super::lines::{block, headed};
 use super::{BLOCK_BARRIER, BodyPrinter, STEP};
@@ -178,11 +179,7 @@ impl BodyPrinter<'_> {
             }
             Prologue::Aligned { value, line } => {
                 let mut entry = self.entry(line);
-                let declares = |text: &String| !text.contains('&') || text.contains("__shared__");
-                if let Some(first) = entry.lines.iter_mut().find(|text| declares(text)) {
-                    let value = self.program.text(*value).trim();
-                    *first = format!("alignas({value}) {first}");
-                }
+                self.align(&mut entry.lines, *value);
                 return entry;
             }
             Prologue::Private { name, ty } if types.is_variably_modified(*ty) => {
@@ -283,6 +280,14 @@ impl BodyPrinter<'_> {
             }
         };
         lines.into()
+    }
+
+    /// Gives the object that lines declare an alignment.
+    pub(super) fn align(&self, lines: &mut [String], value: TextRange) {
+        let declares = |text: &String| !text.contains('&') || text.contains("__shared__");
+        if let Some(first) = lines.iter_mut().find(|text| declares(text)) {
+            *first = format!("alignas({}) {first}", self.program.text(value).trim());
+        }
     }
 
     /// The declaration of an object in shared memory; one with a constructor is not constructed yet.

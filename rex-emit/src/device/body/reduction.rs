@@ -2,6 +2,7 @@
 
 use rex_ir::expr::Expr;
 use rex_ir::kernel::{Crew, ReductionExtent, ReductionPlan, ReductionTarget};
+use rex_ir::program::Program;
 use rex_ir::region::ReductionOperation;
 use rex_ir::ty::{TypeId, TypeKind};
 
@@ -19,7 +20,7 @@ impl BodyPrinter<'_> {
             match &reduction.extent {
                 ReductionExtent::Whole => {
                     lines.extend(self.whole_accumulator(reduction));
-                    leader.extend(shared_start(reduction));
+                    leader.extend(shared_start(self.program, reduction));
                 }
                 ReductionExtent::Elements {
                     element,
@@ -44,7 +45,7 @@ impl BodyPrinter<'_> {
     fn whole_accumulator(&self, reduction: &ReductionPlan) -> Vec<String> {
         let types = &self.program.types;
         let name = &reduction.name;
-        let operation = operation(&reduction.operation);
+        let operation = operation(self.program, &reduction.operation);
         let declared = self.declare_mutable(reduction.ty, name);
         if let ReductionTarget::Team(_) = reduction.target {
             return vec![format!("__shared__ {declared};")];
@@ -101,7 +102,7 @@ impl BodyPrinter<'_> {
     ) -> Vec<String> {
         let types = &self.program.types;
         let name = &reduction.name;
-        let operation = operation(&reduction.operation);
+        let operation = operation(self.program, &reduction.operation);
         let value = types.spell(element);
         let print = |expr: &Expr| expr::print(self.program, self, expr);
         let [offset, count] = bounds.map(print);
@@ -148,16 +149,17 @@ impl BodyPrinter<'_> {
 
     /// What combines the accumulators.
     pub(super) fn combine(&self, reductions: &[ReductionPlan]) -> Vec<String> {
+        let combination = |reduction| combination(self.program, reduction);
         reductions.iter().map(combination).collect()
     }
 }
 
 /// How the leader gives an accumulator of the team its first value.
-fn shared_start(reduction: &ReductionPlan) -> Option<String> {
+fn shared_start(program: &Program, reduction: &ReductionPlan) -> Option<String> {
     let ReductionTarget::Team(_) = reduction.target else {
         return None;
     };
-    let operation = operation(&reduction.operation);
+    let operation = operation(program, &reduction.operation);
     let original = original(reduction)
         .map(|original| format!(", {original}"))
         .unwrap_or_default();
@@ -190,8 +192,8 @@ fn original_is_read(reductions: &[ReductionPlan]) -> Option<String> {
     }
 }
 
-fn combination(reduction: &ReductionPlan) -> String {
-    let operation = operation(&reduction.operation);
+fn combination(program: &Program, reduction: &ReductionPlan) -> String {
+    let operation = operation(program, &reduction.operation);
     let name = &reduction.name;
     // The function that combines, and its last argument.
     let across = |crew: Crew| match crew {
@@ -221,7 +223,7 @@ fn combination(reduction: &ReductionPlan) -> String {
     }
 }
 
-pub(super) fn operation(operation: &ReductionOperation) -> String {
+pub(in crate::device) fn operation(program: &Program, operation: &ReductionOperation) -> String {
     match operation {
         ReductionOperation::Add => "rex_add".into(),
         ReductionOperation::Multiply => "rex_mul".into(),
@@ -232,22 +234,32 @@ pub(super) fn operation(operation: &ReductionOperation) -> String {
         ReductionOperation::BitXor => "rex_xor".into(),
         ReductionOperation::LogicalAnd => "rex_land".into(),
         ReductionOperation::LogicalOr => "rex_lor".into(),
-        ReductionOperation::Declared(name) => declared_operation(name),
+        ReductionOperation::Declared(key) => {
+            let mut all = program.declared_reductions.iter();
+            let declared = all.find(|declared| declared.key == *key);
+            let declared = declared.filter(|declared| !program.is_scoped(declared));
+            let namespace = declared.map_or("", |declared| declared.namespace.as_str());
+            format!("{namespace}{}", declared_operation(key))
+        }
     }
 }
 
 /// The struct that implements a user-declared reduction.
-pub(in crate::device) fn declared_operation(name: &str) -> String {
-    let word = match name {
-        "+" => "plus",
-        "-" => "minus",
-        "*" => "times",
-        "&" => "bitand",
-        "|" => "bitor",
-        "^" => "bitxor",
-        "&&" => "logical_and",
-        "||" => "logical_or",
-        name => return format!("rex_reduction_{}", rex_ir::namer::identifier(name)),
-    };
+pub(in crate::device) fn declared_operation(key: &str) -> String {
+    const WORDS: [(&str, &str); 8] = [
+        ("&&", "logical_and"),
+        ("||", "logical_or"),
+        ("+", "plus"),
+        ("-", "minus"),
+        ("*", "times"),
+        ("&", "bitand"),
+        ("|", "bitor"),
+        ("^", "bitxor"),
+    ];
+    let word = WORDS.iter().find_map(|(operator, word)| {
+        let number = key.strip_prefix(operator)?;
+        Some(format!("{word}{number}"))
+    });
+    let word = word.unwrap_or_else(|| rex_ir::namer::identifier(key).to_string());
     format!("rex_reduction_{word}")
 }

@@ -30,7 +30,7 @@ impl BodyPrinter<'_> {
         for reduction in &plan.reductions {
             let declared = self.declare_mutable(reduction.ty, &reduction.name);
             let identity = self.identity(&reduction.operation);
-            let operation = operation(&reduction.operation);
+            let operation = operation(self.program, &reduction.operation);
             let ty = self.value_type(reduction.ty);
             tile.push(format!("{declared} = {operation}::{identity}<{ty}>();"));
         }
@@ -49,7 +49,7 @@ impl BodyPrinter<'_> {
             };
             tile.push(format!(
                 "rex_scan_{kind}<{}>({name}__before, {name}{threads});",
-                operation(&reduction.operation)
+                operation(self.program, &reduction.operation)
             ));
         }
         tile.extend(self.phase(loops, &plan.output, indent));

@@ -102,6 +102,7 @@ impl<'p> Team<'_, 'p> {
                     Referent::Value(initializer) => Plan::Shared {
                         name,
                         ty: to,
+                        alignment: None,
                         initializer,
                         is_constant,
                         waits: true,
@@ -110,6 +111,7 @@ impl<'p> Team<'_, 'p> {
                 _ => Plan::Shared {
                     name,
                     ty: found.ty,
+                    alignment: program.own_alignment(symbol),
                     initializer,
                     is_constant,
                     waits: true,

@@ -70,7 +70,14 @@ private:
 
 // ---- Atomic updates -------------------------------------------------------------------------------------
 
-/// How an object can be updated atomically: as one word of its size, inside a word of four bytes, or only
+/// The smallest word that the hardware compares and swaps.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 700
+typedef unsigned rex_least_word;
+#else
+typedef unsigned short rex_least_word;
+#endif
+
+/// How an object can be updated atomically: as one word of its size, inside the smallest word, or only
 /// under a lock (wider types, and those that may straddle two words).
 enum rex_width { rex_width_word, rex_width_part, rex_width_lock };
 template <typename Value> struct rex_width_of {
@@ -128,17 +135,19 @@ template <typename Value> struct rex_atomic_access<Value, rex_width_part> {
 
   template <typename Function> static REX_DEVICE rex_update<Value> apply(Value *address, Function function) {
     const uintptr_t place = reinterpret_cast<uintptr_t>(address);
-    unsigned *word = reinterpret_cast<unsigned *>(place & ~uintptr_t(3));
-    const unsigned shift = static_cast<unsigned>(place & 3) * 8;
+    const uintptr_t offset = place % sizeof(rex_least_word);
+    rex_least_word *word = reinterpret_cast<rex_least_word *>(place - offset);
+    const unsigned shift = static_cast<unsigned>(offset) * 8;
     const unsigned mask = static_cast<unsigned>(static_cast<Part>(~Part(0))) << shift;
-    unsigned seen = *const_cast<volatile unsigned *>(word);
+    rex_least_word seen = *const_cast<volatile rex_least_word *>(word);
     for (;;) {
       const Part part = static_cast<Part>(seen >> shift);
       const Value before = rex_from_bits<Value>(&part);
       const Value after = function(before);
       Part wanted;
       __builtin_memcpy(&wanted, &after, sizeof wanted);
-      const unsigned found = atomicCAS(word, seen, (seen & ~mask) | static_cast<unsigned>(wanted) << shift);
+      const rex_least_word found = atomicCAS(
+          word, seen, static_cast<rex_least_word>((seen & ~mask) | static_cast<unsigned>(wanted) << shift));
       if (found == seen) return {before, after};
       seen = found;
     }

@@ -5,8 +5,12 @@ use rex_syntax::cst::Node;
 use rex_syntax::kind::{Field, Kind};
 use rex_syntax::macros::MacroTable;
 use rex_syntax::source::Language;
+use rex_syntax::{TextRange, lex};
 
 use crate::item::Function;
+use crate::program::Program;
+use crate::symbol::SymbolId;
+use crate::ty::TypeKind;
 
 /// What matters of a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +33,48 @@ pub fn may_change(
 ) -> bool {
     is_changed(node, variable, functions, macros, language)
         && !(is_of_copy(node) && variable().is_automatic)
+}
+
+/// Whether any use of a variable inside a range may change it.
+pub fn changes_in(program: &Program, symbol: SymbolId, range: TextRange) -> bool {
+    let found = &program.symbols[symbol];
+    let name = found.name.as_str();
+    let types = &program.types;
+    let variable = Variable {
+        is_pointer: matches!(
+            types.get(types.desugar(found.ty)).kind,
+            TypeKind::Pointer(_)
+        ),
+        is_automatic: found.kind.is_automatic(),
+    };
+    let is_meant =
+        |at: TextRange| program.scopes.resolve(&program.symbols, name, at) == Some(symbol);
+    let is_hidden = |at: TextRange| {
+        let word = program.text(at);
+        program.macro_at(word, at).is_some()
+            && program
+                .macro_names(word, at)
+                .iter()
+                .any(|inner| inner == name)
+            && program.unit.macros.may_change(word, at.start(), name)
+            && is_meant(at)
+    };
+    let root = program.unit.tree.root().smallest_at(range);
+    lex::identifiers(program.source(), range).any(is_hidden)
+        || root.subtree().any(|node| {
+            node.kind() == Kind::Identifier
+                && node.text() == name
+                && range.contains_range(node.range())
+                && found.declared_at != Some(node.range())
+                && may_change(
+                    node,
+                    &|| variable,
+                    &program.functions,
+                    &program.unit.macros,
+                    program.language(),
+                )
+                && is_meant(node.range())
+        })
 }
 
 fn is_changed(

@@ -107,6 +107,8 @@ pub enum ParameterType {
     Untyped,
     /// Declared as this type (a pointer).
     Declared(TypeId),
+    /// The same, and `restrict`.
+    Restricted(TypeId),
     /// A pointer to this type.
     PointerTo(TypeId),
 }

@@ -281,6 +281,16 @@ pub enum CapturedObject {
     Extent(SymbolId, u8),
 }
 
+impl CapturedObject {
+    /// The variable, if it is one.
+    pub fn variable(self) -> Option<SymbolId> {
+        match self {
+            CapturedObject::Variable(symbol) => Some(symbol),
+            CapturedObject::This | CapturedObject::Extent(..) => None,
+        }
+    }
+}
+
 /// How a captured object reaches the kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Transport {

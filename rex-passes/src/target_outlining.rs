@@ -15,6 +15,7 @@ mod loops;
 mod packs;
 mod plan;
 mod queries;
+mod restricted;
 mod scan;
 mod sharing;
 mod team;
@@ -196,7 +197,7 @@ fn outline(
         assembly.declare_loop_variables(&program.nests[nest]);
     }
     let Assembly {
-        parameters,
+        mut parameters,
         mut prologue,
         ..
     } = assembly;
@@ -204,12 +205,9 @@ fn outline(
     prologue.sort_by_key(prologue_rank);
     let captured = region.captures.iter();
     let captured: Vec<SymbolId> = captured
-        .filter_map(|capture| match capture.object {
-            CapturedObject::Variable(symbol) => Some(symbol),
-            CapturedObject::This | CapturedObject::Extent(..) => None,
-        })
+        .filter_map(|capture| capture.object.variable())
         .collect();
-    let prologue = sharing::aligned(program, construct, &captured, prologue);
+    let mut prologue = sharing::aligned(program, construct, &captured, prologue);
     planner.note_team_objects(&prologue);
     let mut body = planner.body();
     team::barriers::merge(&mut body, Beginning::Everybody);
@@ -226,6 +224,7 @@ fn outline(
     } else {
         Threading::Barriers
     };
+    restricted::restrict(program, region, threading, &mut parameters, &mut prologue);
     let mut words: Vec<_> = region
         .member_uses
         .iter()

@@ -486,7 +486,10 @@ pub(super) fn declare_pointer(types: &TypeTable, ty: ParameterType, name: &str) 
     match ty {
         ParameterType::Slot => format!("uint64_t {name}"),
         ParameterType::Untyped => format!("void *{name}"),
-        ParameterType::Declared(ty) => types.declare(ty, name),
+        ParameterType::Restricted(ty) if !name.is_empty() => {
+            types.declare(ty, &format!("__restrict__ {name}"))
+        }
+        ParameterType::Declared(ty) | ParameterType::Restricted(ty) => types.declare(ty, name),
         ParameterType::PointerTo(ty) => pointer_to(types, ty, name),
     }
 }

@@ -1,6 +1,6 @@
 //! Which expressions all threads of a block compute alike.
 
-use rex_ir::changes::{Variable, may_change};
+use rex_ir::changes::changes_in;
 use rex_ir::region::{CapturedObject, Transport};
 use rex_ir::symbol::{SymbolId, SymbolKind};
 use rex_ir::ty::{TypeId, TypeKind};
@@ -249,42 +249,6 @@ impl<'p> Team<'_, 'p> {
 
     /// Whether any use inside a range may change the variable.
     pub(super) fn assigned_in(&self, symbol: SymbolId, range: TextRange) -> bool {
-        let program = self.program();
-        let name = program.symbols[symbol].name.as_str();
-        let root = program.unit.tree.root().smallest_at(range);
-        let found = &program.symbols[symbol];
-        let types = &program.types;
-        let variable = Variable {
-            is_pointer: matches!(
-                types.get(types.desugar(found.ty)).kind,
-                TypeKind::Pointer(_)
-            ),
-            is_automatic: found.kind.is_automatic(),
-        };
-        let is_hidden = |at: TextRange| {
-            let word = program.text(at);
-            program.macro_at(word, at).is_some()
-                && program
-                    .macro_names(word, at)
-                    .iter()
-                    .any(|inner| inner == name)
-                && program.unit.macros.may_change(word, at.start(), name)
-                && program.scopes.resolve(&program.symbols, name, at) == Some(symbol)
-        };
-        lex::identifiers(program.source(), range).any(is_hidden)
-            || root.subtree().any(|node| {
-                node.kind() == Kind::Identifier
-                    && node.text() == name
-                    && range.contains_range(node.range())
-                    && program.symbols[symbol].declared_at != Some(node.range())
-                    && may_change(
-                        node,
-                        &|| variable,
-                        &program.functions,
-                        &program.unit.macros,
-                        program.language(),
-                    )
-                    && program.scopes.resolve(&program.symbols, name, node.range()) == Some(symbol)
-            })
+        changes_in(self.program(), symbol, range)
     }
 }

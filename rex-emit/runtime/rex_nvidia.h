@@ -533,6 +533,25 @@ static_assert(sizeof(rex_kernel_environment) == 48, "layout of KernelEnvironment
 /// The end of a function that only leads to REX_INSTANCE.
 #define REX_NEVER_EXECUTED() __builtin_unreachable()
 
+/// REX_TRY and REX_THROW(exception): `try` and `throw` where the device can do so. On a GPU a throw ends the program.
+#ifdef REX_DEVICE_HOST
+#define REX_TRY try
+#define REX_THROW(...) throw __VA_ARGS__
+#else
+#define REX_TRY
+#define REX_THROW(...) rex_throw()
+struct rex_thrown {
+  template <typename Value> __host__ __device__ operator Value() const { __builtin_unreachable(); }
+};
+__host__ __device__ inline rex_thrown rex_throw() {
+#ifdef __CUDA_ARCH__
+  printf("rex: an exception was thrown on the device\n");
+  asm volatile("trap;");
+#endif
+  return rex_thrown();
+}
+#endif
+
 /// REX_LONG_DOUBLE("variable"): the host passes a number in a format that GPUs do not know.
 #ifdef REX_DEVICE_HOST
 #define REX_LONG_DOUBLE(name) static_assert(true, "")

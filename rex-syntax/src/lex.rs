@@ -116,7 +116,7 @@ pub fn whole(text: &str) -> TextRange {
 /// For each opening bracket the index of the one that closes it, or the number of tokens; 0 for all other tokens.
 ///
 /// The kinds of brackets are not compared, so that one wrong bracket does not spoil the rest.
-pub(crate) fn partners(text: &str, tokens: &[Token]) -> Vec<usize> {
+pub fn partners(text: &str, tokens: &[Token]) -> Vec<usize> {
     let mut partners = vec![0; tokens.len()];
     let mut open = Vec::new();
     for (idx, token) in tokens.iter().enumerate() {

@@ -5,6 +5,7 @@
 mod body;
 mod class;
 mod complex;
+mod exceptions;
 mod function;
 mod header;
 mod instances;
@@ -25,6 +26,7 @@ use rex_ir::namer;
 use rex_ir::program::Program;
 use rex_syntax::TextRange;
 use rex_syntax::edit::EditConflict;
+use rex_syntax::source::Language;
 
 use crate::common::cuda_names;
 
@@ -63,6 +65,9 @@ pub(crate) fn emit(program: &Program) -> Result<Vec<u8>, EditConflict> {
     device.kernels()?;
     if device.has_complex {
         device.out = complex::as_class(&device.out);
+    }
+    if program.language() == Language::Cxx {
+        device.out = exceptions::for_devices(device.out)?;
     }
     if own_variables.is_empty() {
         return Ok(device.out.into_bytes());

@@ -11,6 +11,7 @@ mod atomic;
 mod conditional;
 mod geometry;
 mod lambdas;
+mod loop_variables;
 mod loops;
 mod packs;
 mod plan;

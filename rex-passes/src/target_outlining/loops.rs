@@ -1,15 +1,10 @@
 //! Plans of loops: over the grid, over the teams, over the threads of a parallel region, or for one thread.
 
 use rex_ir::expr::Expr;
-use rex_ir::kernel::{
-    Chunk, Crew, FinalValue, IterationSpace, LastprivateTarget, LoopPlan, ParallelPlan, Plan,
-    Prologue,
-};
-use rex_ir::namer;
+use rex_ir::kernel::{Chunk, Crew, IterationSpace, LoopPlan, ParallelPlan, Plan, Prologue};
 use rex_ir::program::Program;
 use rex_ir::region::{
-    CapturedObject, Construct, ConstructId, LoopNestId, LoopStep, RegionId, SharingAttribute,
-    Transport,
+    Construct, ConstructId, LoopNestId, LoopStep, RegionId, SharingAttribute, Transport,
 };
 use rex_syntax::TextRange;
 use rex_syntax::diag::{Code, Diagnostic};
@@ -74,22 +69,7 @@ impl Planner<'_> {
             planner.text(iteration, Context::Thread)
         });
         let lastprivates = self.region_lastprivates(construct);
-        // A loop variable that the data environment holds gets its value after the loop.
-        let captures = self.region().map_or(&[][..], |region| &region.captures);
-        let is_stored = |variable: &str| {
-            captures.iter().any(|capture| {
-                matches!(capture.object, CapturedObject::Variable(symbol) if *self.program.name(symbol) == variable)
-                    && capture.transport == Transport::Storage
-            })
-        };
-        let final_values = self
-            .kept_variables(construct, depth)
-            .filter(|(_, variable)| is_stored(variable))
-            .map(|(depth, variable)| FinalValue {
-                depth,
-                target: LastprivateTarget::Parameter(namer::argument(variable)),
-            })
-            .collect();
+        let final_values = self.region_final_values(construct, depth);
         if let Some(linear) = self.linears(construct).first() {
             let name = linear.name.clone();
             return self.unsupported_linear(construct, &name);
@@ -163,6 +143,10 @@ impl Planner<'_> {
             false => Vec::new(),
         };
         let lastprivates = self.team_lastprivates(construct, is_region);
+        let final_values = match is_region {
+            true => self.region_final_values(construct, depth),
+            false => self.outer_final_values(construct, depth),
+        };
         Plan::Loop(Box::new(LoopPlan {
             construct: id,
             nest,
@@ -171,7 +155,7 @@ impl Planner<'_> {
             privates,
             reductions,
             lastprivates,
-            final_values: Vec::new(),
+            final_values,
             body,
             waits: false,
             linears: Vec::new(),
@@ -200,7 +184,7 @@ impl Planner<'_> {
             privates,
             reductions: Vec::new(),
             lastprivates: self.outer_lastprivates(construct),
-            final_values: Vec::new(),
+            final_values: self.outer_final_values(construct, depth),
             body,
             waits: false,
             linears: Vec::new(),
@@ -277,13 +261,7 @@ impl Planner<'_> {
         let asks = construct
             .statement
             .is_some_and(|statement| queries::asks_for_thread(self.program, statement));
-        let final_values = self
-            .kept_variables(construct, depth)
-            .map(|(depth, _)| FinalValue {
-                depth,
-                target: LastprivateTarget::Outer,
-            })
-            .collect();
+        let final_values = self.outer_final_values(construct, depth);
         // The prologue of the kernel has the copies of the region's own construct.
         let mut privates = match is_region {
             true => Vec::new(),
@@ -309,7 +287,8 @@ impl Planner<'_> {
     /// A loop that one thread goes through: the user's loop as it is.
     pub(super) fn thread_loop(&mut self, id: ConstructId) -> Plan {
         let construct = &self.program.constructs[id];
-        if !self.linears(construct).is_empty() && construct.nest.is_some() {
+        let counts_for_others = self.shares_loop_variable(construct);
+        if construct.nest.is_some() && (counts_for_others || !self.linears(construct).is_empty()) {
             return self.crew_loop(id, Crew::One);
         }
         if let Some(plan) = self.scan_loop(construct, Crew::One, false) {
@@ -324,57 +303,6 @@ impl Planner<'_> {
             true => plan,
             false => Plan::Sequence(vec![Plan::Declare(loop_variables), plan]),
         }
-    }
-
-    /// Copies of the variables of a loop that stays as it is: those declared around it, unless they keep their last value.
-    fn loop_variables(&self, construct: &Construct) -> Vec<Prologue> {
-        let Some(nest) = construct.nest else {
-            return Vec::new();
-        };
-        // The variables of `simd` alone keep their last value.
-        if !construct.has(Leaf::Parallel) && !construct.has(Leaf::For) {
-            return Vec::new();
-        }
-        let rectangle = rectangle_depth(self.program, nest);
-        let is_declared = |depth: usize, variable: &str| {
-            construct.sharing.iter().any(|sharing| {
-                // Inside the rectangle, `private` says what holds without it.
-                let is_copy = depth >= rectangle || sharing.attribute != SharingAttribute::Private;
-                is_copy && self.program.name(sharing.symbol) == variable
-            })
-        };
-        let loops = self.program.nests[nest].loops.iter().enumerate();
-        loops
-            .filter(|(depth, it)| !it.declares_variable && !is_declared(*depth, &it.variable))
-            .map(|(_, it)| Prologue::Private {
-                name: it.variable.clone(),
-                ty: it.ty,
-            })
-            .collect()
-    }
-
-    /// Loop variables declared around the loop that keep their last value.
-    pub(super) fn kept_variables<'a>(
-        &'a self,
-        construct: &'a Construct,
-        depth: usize,
-    ) -> impl Iterator<Item = (usize, &'a str)> {
-        let loops = construct
-            .nest
-            .map_or(&[][..], |nest| &self.program.nests[nest].loops[..depth]);
-        loops
-            .iter()
-            .enumerate()
-            .filter(|(_, canonical)| !canonical.declares_variable)
-            .map(|(idx, canonical)| (idx, canonical.variable.as_str()))
-            .filter(|(_, variable)| {
-                construct.sharing.iter().any(|sharing| {
-                    matches!(
-                        sharing.attribute,
-                        SharingAttribute::Lastprivate | SharingAttribute::Linear(_)
-                    ) && self.program.name(sharing.symbol) == variable
-                })
-            })
     }
 
     /// Whether the iterations of a loop must be executed in order.

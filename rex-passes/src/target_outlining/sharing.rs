@@ -9,7 +9,7 @@ use rex_ir::map::{PathStep, StepKind};
 use rex_ir::namer;
 use rex_ir::program::Program;
 use rex_ir::region::{
-    CapturedObject, Construct, DataSharing, ReductionOperation, SharingAttribute,
+    CapturedObject, Construct, DataSharing, ReductionOperation, SharingAttribute, Transport,
 };
 use rex_ir::symbol::SymbolId;
 use rex_ir::ty::{Category, Extent, TypeId, TypeKind};
@@ -455,16 +455,26 @@ impl Planner<'_> {
 
     /// Reductions of the region's own construct into device memory, by all threads of the grid.
     pub(super) fn region_reductions(&mut self, construct: &Construct) -> Vec<ReductionPlan> {
-        self.reductions(construct, |name| {
+        let mut plans = self.reductions(construct, |name| {
             ReductionTarget::Grid(namer::argument(name))
-        })
+        });
+        plans.retain(|plan| !self.is_value_only(&plan.name));
+        plans
+    }
+
+    /// Whether the region has only the value of a variable, not its storage: nothing outside sees what becomes of it.
+    fn is_value_only(&self, name: &str) -> bool {
+        self.captured(name)
+            .is_some_and(|capture| capture.transport == Transport::Literal)
     }
 
     /// Reductions of the region's own construct into device memory, with one accumulator for each team.
     pub(super) fn team_reductions(&mut self, construct: &Construct) -> Vec<ReductionPlan> {
-        self.reductions(construct, |name| {
+        let mut plans = self.reductions(construct, |name| {
             ReductionTarget::Team(namer::argument(name))
-        })
+        });
+        plans.retain(|plan| !self.is_value_only(&plan.name));
+        plans
     }
 
     /// Reductions into variables around the construct.

@@ -151,10 +151,18 @@ impl<'u> Builder<'u> {
                 }
             }
         }
-        // Merged directives may repeat a clause: `teams reduction(+: s)`, `distribute reduction(+: s)`.
-        let mut seen: Vec<(SymbolId, SharingAttribute)> = Vec::new();
+        // Merged directives may repeat a clause: `teams reduction(+: s)`, `distribute reduction(+: s)`. The copies of `target` are others than those inside it.
+        let mut seen: Vec<(SymbolId, SharingAttribute, bool)> = Vec::new();
         sharing.retain(|listed| {
-            let key = (listed.symbol, listed.attribute.clone());
+            let is_copy = matches!(
+                listed.attribute,
+                SharingAttribute::Private | SharingAttribute::Firstprivate
+            );
+            let key = (
+                listed.symbol,
+                listed.attribute.clone(),
+                is_copy && listed.on == Leaf::Target,
+            );
             let is_new = !seen.contains(&key);
             seen.push(key);
             is_new

@@ -106,17 +106,10 @@ impl Assembly<'_, '_> {
                 self.prologue.push(Prologue::Allocator { name, ty, traits });
             }
             Transport::Private => {
-                if !types.is_variably_modified(ty) {
-                    self.prologue.push(match self.is_of_team(object, region) {
-                        true => Prologue::SharedPrivate { name, ty },
-                        false => Prologue::Private { name, ty },
-                    });
-                } else {
-                    self.refuse(
-                        capture,
-                        "a private variable length array needs a size known to the compiler",
-                    );
-                }
+                self.prologue.push(match self.is_of_team(object, region) {
+                    true => Prologue::SharedPrivate { name, ty },
+                    false => Prologue::Private { name, ty },
+                });
             }
             Transport::Literal => {
                 self.parameters.push(Parameter {
@@ -153,12 +146,6 @@ impl Assembly<'_, '_> {
                 });
             }
             Transport::Copy => {
-                if types.is_variably_modified(ty) {
-                    return self.refuse(
-                        capture,
-                        "a firstprivate variable length array is not supported",
-                    );
-                }
                 let element = types.innermost_element(ty);
                 self.parameters.push(Parameter {
                     object,
@@ -167,9 +154,11 @@ impl Assembly<'_, '_> {
                 });
                 // The host has sent the bytes; a constructor of the user's makes a copy of them, and so does an alignment that
                 // the bytes do not have.
+                let is_one_object =
+                    self.is_of_league(capture, region) && !self.is_copied_inside(object, region);
                 let stays = !self.program.has_copy_constructor(ty)
                     && !self.is_over_aligned(object, region, ty)
-                    && (!capture.may_be_written || self.is_of_league(capture, region));
+                    && (!capture.may_be_written || is_one_object);
                 let line = match stays {
                     true => self.over_storage(name, ty, argument),
                     false => {
@@ -192,12 +181,6 @@ impl Assembly<'_, '_> {
                 }
                 let may_differ = capture.may_be_written || self.program.has_copy_constructor(ty);
                 let is_copied = may_differ && self.is_copied_inside(object, region);
-                if is_copied && types.is_variably_modified(ty) {
-                    return self.refuse(
-                        capture,
-                        "a firstprivate variable length array is not supported",
-                    );
-                }
                 let line = match is_copied {
                     true => {
                         Prologue::copy_behind(name, ty, argument, self.is_of_team(object, region))

@@ -54,7 +54,9 @@ impl BodyPrinter<'_> {
             Prologue::Private { ty, .. }
             | Prologue::SharedPrivate { ty, .. }
             | Prologue::CopyOfOuter { ty, .. }
-            | Prologue::SharedCopyOfOuter { ty, .. } => is_sized(ty),
+            | Prologue::SharedCopyOfOuter { ty, .. }
+            | Prologue::ThreadCopy { ty, .. }
+            | Prologue::SharedCopy { ty, .. } => is_sized(ty),
             _ => false,
         }
     }
@@ -193,6 +195,20 @@ impl BodyPrinter<'_> {
             }
             Prologue::SharedCopyOfOuter { name, ty } if types.is_variably_modified(*ty) => {
                 self.sized_copy(*ty, name, &ArrayOwner::Team)
+            }
+            Prologue::ThreadCopy {
+                name,
+                ty,
+                parameter,
+            } if types.is_variably_modified(*ty) => {
+                self.sized_copy_behind(*ty, name, parameter, &ArrayOwner::Thread)
+            }
+            Prologue::SharedCopy {
+                name,
+                ty,
+                parameter,
+            } if types.is_variably_modified(*ty) => {
+                self.sized_copy_behind(*ty, name, parameter, &ArrayOwner::Team)
             }
             Prologue::Private { name, ty } => vec![format!("{};", self.declare_mutable(*ty, name))],
             Prologue::SizedArray {

@@ -69,9 +69,31 @@ impl BodyPrinter<'_> {
         if !self.is_sized_array(ty) {
             return self.copied_view(name);
         }
-        let copy = self.sized_assignment(ty, name, &format!("{name}__outer"));
         let mut lines = vec![sized_outer(name)];
-        lines.extend(self.sized_private(ty, name, owner));
+        lines.extend(self.sized_copy_from(ty, name, &format!("{name}__outer"), owner));
+        lines
+    }
+
+    /// A copy of the array whose first element a parameter points to.
+    pub(super) fn sized_copy_behind(
+        &self,
+        ty: TypeId,
+        name: &str,
+        parameter: &str,
+        owner: &ArrayOwner,
+    ) -> Vec<String> {
+        self.sized_copy_from(ty, name, &format!("*{parameter}"), owner)
+    }
+
+    fn sized_copy_from(
+        &self,
+        ty: TypeId,
+        name: &str,
+        from: &str,
+        owner: &ArrayOwner,
+    ) -> Vec<String> {
+        let copy = self.sized_assignment(ty, name, from);
+        let mut lines = self.sized_private(ty, name, owner);
         match owner {
             ArrayOwner::Thread => lines.push(copy),
             ArrayOwner::Team | ArrayOwner::TeamShared(_) => {

@@ -296,14 +296,18 @@ impl Host<'_> {
             let mut constructs = self.program.constructs.values();
             constructs.any(|construct| item.range.contains_range(construct.range))
         };
-        let first_code = self
-            .program
-            .items
+        let items = &self.program.items;
+        let first_code = items
             .iter()
-            .find(|item| has_code(item) || holds_construct(item))
-            .map_or(TextSize::of(source), |item| {
-                let start = item.range.start();
-                self.start_of_header(item.range).unwrap_or(start)
+            .position(|item| has_code(item) || holds_construct(item))
+            .map_or(TextSize::of(source), |idx| {
+                let start = items[idx].range.start();
+                // Attributes in front are no part of the item.
+                let before = idx.checked_sub(1).map(|idx| items[idx].range.end());
+                let gap = TextRange::new(before.unwrap_or_default().min(start), start);
+                let attribute = lex::significant_tokens(source, gap).next();
+                let first = attribute.map_or(start, |token| token.range.start());
+                self.start_of_header(items[idx].range).unwrap_or(first)
             });
         let mut depth = 0u32;
         let mut pending = false;

@@ -135,11 +135,37 @@ impl Builder<'_> {
         if let Some(symbol) = symbol
             && self.symbols[symbol].kind.is_variable()
         {
+            if self.symbols[symbol].kind == SymbolKind::StaticLocal {
+                return self.check_static_local(symbol, name);
+            }
             self.check_static_member(symbol, storage, name);
             self.declare_target.insert(symbol, storage);
         } else {
             self.declare_target_function(text);
         }
+    }
+
+    /// The device's form of a function has its own static variables; regions of a function would have to share one with it.
+    fn check_static_local(&mut self, symbol: SymbolId, at: TextRange) {
+        let Some(function) = self.innermost_function(at) else {
+            return;
+        };
+        let body = self.functions[function].body;
+        let mut directives = self.unit.directives.iter();
+        let has_region = directives.any(|directive| {
+            body.contains_range(directive.range) && directive.first().is_some_and(Leaf::is_device)
+        });
+        if !has_region {
+            return;
+        }
+        let name = &self.symbols[symbol].name;
+        let diagnostic = Diagnostic::new(
+            Code::UnsupportedCapture,
+            self.at(at),
+            format!("the static variable `{name}` of a function with device constructs in `declare target` is not supported"),
+        )
+        .with_help("declare it outside of the function");
+        self.diagnostics.push(diagnostic);
     }
 
     /// A pointer to each instantiation would have to be known to the runtime, and the class of a header cannot be given the functions that device code needs.
@@ -188,9 +214,30 @@ impl Builder<'_> {
         }
     }
 
+    /// What the initializer of a device variable names is for the device, too.
+    fn add_named_in_initializers(&mut self) {
+        let mut open: Vec<SymbolId> = self.declare_target.keys().copied().collect();
+        while let Some(symbol) = open.pop() {
+            let Some(initializer) = self.symbols[symbol].initializer else {
+                continue;
+            };
+            let named: Vec<SymbolId> = lex::identifiers(self.source, initializer)
+                .filter_map(|at| self.scopes.resolve(&self.symbols, self.text(at), at))
+                .filter(|named| self.symbols[*named].kind == SymbolKind::Global)
+                .collect();
+            for named in named {
+                if !self.declare_target.contains_key(&named) {
+                    self.declare_target.insert(named, DeviceStorage::Enter);
+                    open.push(named);
+                }
+            }
+        }
+    }
+
     /// When all directives are read: what one declaration says holds for all of them, and only functions that
     /// the unit does not define are another file's.
     pub(super) fn complete_declare_target(&mut self) {
+        self.add_named_in_initializers();
         for (symbol, storage) in self.declare_target.clone() {
             for same in redeclarations(&self.symbols, symbol) {
                 self.declare_target.entry(same).or_insert(storage);

@@ -162,13 +162,24 @@ impl Scan<'_> {
     /// `T (*a)[N] = p;` and `T (&a)[N] = b;` at the start of a statement, where `T` is a type: in C it is spelled like a type that the grammar knows, in C++
     /// the parentheses go.
     pub(super) fn repair_pointer_to_array(&self, idx: usize, mask: &mut Mask) {
+        let is_word_before = |at: &usize| {
+            matches!(
+                self.token_text(*at),
+                "static" | "extern" | "const" | "volatile"
+            )
+        };
+        let idx = (idx..).find(|at| !is_word_before(at)).unwrap_or(idx);
         let Some(token) = self.tokens.get(idx) else {
             return;
         };
         let close = self.closing(idx + 1);
+        let is_declarator = match close.saturating_sub(idx) {
+            4 => matches!(self.token_text(idx + 2), "*" | "&"),
+            5 => self.token_text(idx + 2) == "*" && self.token_text(idx + 3) == "&",
+            _ => false,
+        };
         let is_pattern = self.token_text(idx + 1) == "("
-            && matches!(self.token_text(idx + 2), "*" | "&")
-            && close == idx + 4
+            && is_declarator
             && self.token_text(close + 1) == "["
             && matches!(
                 self.token_text(self.closing(close + 1) + 1),

@@ -142,11 +142,14 @@ impl Scan<'_> {
         if place.begins_statement && place.bracket.is_none() && self.language == Language::C {
             self.repair_old_style_function(idx, mask);
         }
-        if place.begins_statement && place.bracket == Some(Bracket::Block) {
+        if place.begins_statement && matches!(place.bracket, None | Some(Bracket::Block)) {
             self.repair_pointer_to_array(idx, mask);
-            if self.language == Language::Cxx {
-                self.repair_initialization(idx, mask);
-            }
+        }
+        if place.begins_statement
+            && place.bracket == Some(Bracket::Block)
+            && self.language == Language::Cxx
+        {
+            self.repair_initialization(idx, mask);
         }
         let def = self.macros.lookup_at(text, token.range.start());
         let is_call = self.token_text(idx + 1) == "(";

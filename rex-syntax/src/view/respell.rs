@@ -50,6 +50,11 @@ impl Scan<'_> {
             return 1;
         }
         match text {
+            // A word of the grammar only; a function or variable may have the name.
+            "noreturn" if self.opens(idx + 1) => {
+                mask.put(token.range.start(), "no_retur");
+                1
+            }
             "_Pragma" | "__pragma" | "__launch_bounds__" if self.opens(idx + 1) => {
                 let length = self.call_length(idx);
                 if length > 0 {

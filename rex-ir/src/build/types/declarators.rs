@@ -99,12 +99,15 @@ impl Builder<'_> {
                 Kind::PointerDeclarator | Kind::ReferenceDeclarator
                     if lacks_parentheses(current) =>
                 {
-                    // `(*a)[N]`: the array comes first.
-                    let is_pointer = current.kind() == Kind::PointerDeclarator;
-                    let inner = match is_pointer {
-                        true => current.field(Field::Declarator),
-                        false => current.children().last(),
-                    };
+                    // `(*a)[N]`, `(*&a)[N]`: the array comes first.
+                    let mut around = Vec::new();
+                    let mut inner = Some(current);
+                    while let Some(next) = inner.filter(|inner| is_indirection(*inner)) {
+                        around.push(next.kind());
+                        inner = next
+                            .field(Field::Declarator)
+                            .or_else(|| next.children().last());
+                    }
                     let Some(inner) = inner else {
                         return Declared {
                             name: None,
@@ -113,14 +116,13 @@ impl Builder<'_> {
                         };
                     };
                     let array = self.declarator(inner, ty, at);
-                    let kind = match is_pointer {
-                        true => TypeKind::Pointer(array.ty),
-                        false => TypeKind::Reference(array.ty),
-                    };
-                    return Declared {
-                        ty: self.types.plain(kind),
-                        ..array
-                    };
+                    let ty = around.into_iter().fold(array.ty, |ty, kind| {
+                        self.types.plain(match kind {
+                            Kind::PointerDeclarator => TypeKind::Pointer(ty),
+                            _ => TypeKind::Reference(ty),
+                        })
+                    });
+                    return Declared { ty, ..array };
                 }
                 Kind::PointerDeclarator
                 | Kind::AbstractPointerDeclarator
@@ -215,6 +217,13 @@ fn member_pointer(qualified: Node<'_>) -> Option<Node<'_>> {
         node = node.field(Field::Name)?;
     }
     (node.kind() == Kind::PointerTypeDeclarator).then_some(node)
+}
+
+fn is_indirection(declarator: Node<'_>) -> bool {
+    matches!(
+        declarator.kind(),
+        Kind::PointerDeclarator | Kind::ReferenceDeclarator
+    )
 }
 
 /// Whether a declarator stands in parentheses that were blanked for the grammar.

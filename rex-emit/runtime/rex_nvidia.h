@@ -584,6 +584,9 @@ template <typename Value> struct rex_plain {
   typedef typename std::remove_reference<Value>::type rex_type;
 };
 
+/// A pointer to an object whose type a template's parameter gives, which may be a reference.
+template <typename Value> using rex_pointer = typename std::add_pointer<Value>::type;
+
 /// A lambda that device code calls, as rex_kmp.h has it: the same layout, and a name in which the compiler's own can
 /// be skipped.
 template <unsigned File, int Number, typename... Around>
@@ -627,12 +630,14 @@ private:
   static REX_DEVICE Value &rex_get(uint64_t slot, std::true_type) { return *reinterpret_cast<Value *>(slot); }
   static REX_DEVICE Plain rex_get(uint64_t slot, std::false_type) { return rex_literal<Plain>(slot); }
 };
+template <typename Value> struct rex_captured<Value &> : rex_captured<Value> {};
 
 /// The same where each thread has a copy of its own.
 template <typename Value> struct rex_firstprivate {
   typedef typename std::remove_cv<Value>::type rex_type;
   static REX_DEVICE rex_type rex_get(uint64_t slot) { return rex_captured<Value>::rex_get(slot); }
 };
+template <typename Value> struct rex_firstprivate<Value &> : rex_firstprivate<Value> {};
 
 /// Bytes of dynamic shared memory for an array of a team (rex_kmp.h has the same).
 REX_DEVICE uint32_t rex_shared_bytes(uint64_t bytes) {
@@ -823,6 +828,15 @@ REX_DEVICE int rex_omp_get_cancellation() { return 0; }
 REX_DEVICE int rex_omp_get_num_places() { return 0; }
 REX_DEVICE int rex_omp_get_place_num() { return -1; }
 REX_DEVICE int rex_omp_in_final() { return 0; }
+/* Requests about nested regions and run-time schedules, which nothing here depends on. */
+REX_DEVICE void rex_omp_set_dynamic(int) {}
+REX_DEVICE void rex_omp_set_nested(int) {}
+REX_DEVICE void rex_omp_set_max_active_levels(int) {}
+template <typename Kind> REX_DEVICE void rex_omp_set_schedule(Kind, int) {}
+template <typename Kind> REX_DEVICE void rex_omp_get_schedule(Kind *kind, int *chunk) {
+  *kind = static_cast<Kind>(1);
+  *chunk = 0;
+}
 REX_DEVICE double rex_omp_get_wtick() { return 1e-9; }
 REX_DEVICE double rex_omp_get_wtime() {
 #ifdef REX_DEVICE_HOST
@@ -982,6 +996,11 @@ template <typename Allocator> REX_DEVICE void rex_omp_destroy_allocator(Allocato
 #define omp_get_num_places rex_omp_get_num_places
 #define omp_get_place_num rex_omp_get_place_num
 #define omp_in_final rex_omp_in_final
+#define omp_set_dynamic rex_omp_set_dynamic
+#define omp_set_nested rex_omp_set_nested
+#define omp_set_max_active_levels rex_omp_set_max_active_levels
+#define omp_set_schedule rex_omp_set_schedule
+#define omp_get_schedule rex_omp_get_schedule
 #define omp_is_initial_device rex_omp_is_initial_device
 #define omp_get_num_devices rex_omp_get_num_devices
 #define omp_get_device_num rex_omp_get_device_num

@@ -6,7 +6,7 @@ use rex_ir::namer;
 use rex_ir::program::Program;
 use rex_ir::region::CapturedObject;
 use rex_ir::symbol::SymbolId;
-use rex_ir::ty::{TypeId, TypeKind, TypeTable};
+use rex_ir::ty::{Meaning, TypeId, TypeKind, TypeTable};
 use rex_syntax::TextRange;
 use rex_syntax::omp::directive::Leaf;
 use smol_str::{SmolStr, format_smolstr};
@@ -499,6 +499,11 @@ fn pointer_to(types: &TypeTable, ty: TypeId, name: &str) -> String {
         TypeKind::Array { .. } | TypeKind::Function { .. } => {
             types.declare(ty, &format!("(*{name})"))
         }
+        // It may turn out to be a reference.
+        TypeKind::Named {
+            meaning: Meaning::Dependent,
+            ..
+        } => format!("rex_pointer<{}> {name}", types.spell(ty)),
         _ => types.declare(ty, &format!("*{name}")),
     }
 }

@@ -200,7 +200,7 @@ impl<'u> Builder<'u> {
             }
         };
         for step in &path.steps {
-            ty = self.read_step(step, ty, at, &mut steps)?;
+            ty = self.read_step(step, ty, at, path.root, &mut steps)?;
         }
         Some((root, root_ty, steps))
     }
@@ -228,6 +228,7 @@ impl<'u> Builder<'u> {
         step: &Step,
         ty: TypeId,
         at: TextRange,
+        root: TextRange,
         steps: &mut Vec<PathStep>,
     ) -> Option<TypeId> {
         let is_pointer = matches!(
@@ -240,6 +241,7 @@ impl<'u> Builder<'u> {
                 let text = self.text(*name);
                 let found = self
                     .member_type(ty, text)
+                    .or_else(|| self.member_of_classes(ty, text, root))
                     .or_else(|| self.unknown_member(*name, ty))?;
                 self.check_address(*name, ty, at)?;
                 (StepKind::Member(text.into()), found, false)
@@ -254,6 +256,7 @@ impl<'u> Builder<'u> {
                 let text = self.text(*name);
                 let found = self
                     .member_type(pointee, text)
+                    .or_else(|| self.member_of_classes(pointee, text, root))
                     .or_else(|| self.unknown_member(*name, pointee))?;
                 self.check_address(*name, pointee, at)?;
                 (StepKind::Member(text.into()), found, false)

@@ -13,6 +13,7 @@ mod closures;
 mod constructs;
 mod conversions;
 mod declare_target;
+mod dependent_members;
 mod designators;
 mod extents;
 mod foreign;

@@ -1,0 +1,69 @@
+//! Members of objects whose class a template's parameter gives.
+
+use rex_syntax::{TextRange, lex};
+
+use super::Builder;
+use crate::ty::{Category, Record, TypeId};
+
+impl Builder<'_> {
+    /// The type of a member, if it is the same in all classes of the unit that the object could be of.
+    ///
+    /// These are the classes with every member that the function around `object` names in it.
+    pub(super) fn member_of_classes(
+        &self,
+        class: TypeId,
+        member: &str,
+        object: TextRange,
+    ) -> Option<TypeId> {
+        if self.types.category(class) != Category::Dependent {
+            return None;
+        }
+        let named = self.members_named_in(object);
+        let has = |record: &Record, name: &str| record.fields.iter().any(|it| it.name == name);
+        let all: Vec<&Record> = self.types.records.values().collect();
+        let fitting = all
+            .iter()
+            .copied()
+            .filter(|record| has(record, member) && named.iter().all(|name| has(record, name)));
+        let mut found = types_of(fitting, member);
+        if found.is_empty() {
+            // The class of a member of the object, or one with bases.
+            found = types_of(all.into_iter(), member);
+        }
+        let first = *found.first()?;
+        let is_known = self.types.category(first) != Category::Dependent;
+        (is_known && found.iter().all(|other| *other == first)).then_some(first)
+    }
+
+    /// The names behind `object.` and `object->` in the function around it; calls are left out.
+    fn members_named_in(&self, object: TextRange) -> Vec<&str> {
+        let Some(function) = self.innermost_function(object) else {
+            return Vec::new();
+        };
+        let name = self.text(object);
+        let body = self.functions[function].body;
+        let tokens: Vec<&str> = lex::significant_tokens(self.source, body)
+            .map(|token| token.text(self.source))
+            .filter(|text| *text != "template")
+            .collect();
+        let mut named: Vec<&str> = tokens
+            .windows(4)
+            .filter(|window| {
+                window[0] == name && matches!(window[1], "." | "->") && window[3] != "("
+            })
+            .map(|window| window[2])
+            .collect();
+        named.sort_unstable();
+        named.dedup();
+        named
+    }
+}
+
+/// The types of a member in the classes that have it.
+fn types_of<'r>(records: impl Iterator<Item = &'r Record>, member: &str) -> Vec<TypeId> {
+    records
+        .flat_map(|record| &record.fields)
+        .filter(|field| field.name == member)
+        .map(|field| field.ty)
+        .collect()
+}

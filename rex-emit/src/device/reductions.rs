@@ -168,7 +168,7 @@ fn initializer(program: &Program, declared: &DeclaredReduction, ty: &str) -> Str
         Some(ReductionInitializer::Call(range)) => {
             format!("{ty} omp_priv; {};", program.text(range).trim())
         }
-        None => format!("{ty} omp_priv = {ty}();"),
+        None => format!("{ty} omp_priv{{}};"),
     }
 }
 

@@ -183,10 +183,10 @@ impl Host<'_> {
                 .find(|outer| leaves.iter().any(|leaf| constructs[**outer].has(*leaf)))
                 .is_some_and(|outer| !self.is_dropped(region, *outer))
         };
-        let binds_to_region = constructs[region].has(Leaf::Parallel)
-            && !around
-                .iter()
-                .any(|outer| constructs[*outer].has(Leaf::Parallel));
+        // The one thread of the region has all of a construct that no other thread shares.
+        let is_alone = !around
+            .iter()
+            .any(|outer| constructs[*outer].has(Leaf::Parallel));
         let needs_region = [Leaf::Teams, Leaf::Distribute, Leaf::Loop, Leaf::Target]
             .iter()
             .any(|leaf| construct.has(*leaf));
@@ -210,7 +210,7 @@ impl Host<'_> {
                 !is_kept_in(&[leaf])
             }
             Some(Leaf::For | Leaf::Sections | Leaf::Single | Leaf::Scope | Leaf::Barrier) => {
-                binds_to_region
+                is_alone
             }
             _ => false,
         }

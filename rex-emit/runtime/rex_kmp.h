@@ -460,6 +460,9 @@ template <typename Value> struct rex_category {
 template <typename Value> struct rex_category<Value *> {
   enum { is_object = 0, is_pointer = 1, is_const = 0, is_lambda = 0 };
 };
+template <typename Value> struct rex_category<Value *__restrict> : rex_category<Value *> {};
+template <typename Value> struct rex_category<volatile Value> : rex_category<Value> {};
+template <typename Value> struct rex_category<const volatile Value> : rex_category<const Value> {};
 template <typename Value, size_t Count> struct rex_category<Value[Count]> {
   enum { is_object = 1, is_pointer = 0, is_const = rex_category<Value>::is_const, is_lambda = 0 };
 };
@@ -519,8 +522,9 @@ rex_lambda(Lambda &&lambda, Targets... targets) {
   return {static_cast<Lambda &&>(lambda), list};
 }
 /* What a captured variable points to: nothing, if it is no pointer; a reference points to the variable. */
-template <typename Value> constexpr const void *rex_by_value(const Value &) { return nullptr; }
-template <typename Value> inline const void *rex_by_value(Value *const &value) { return (const void *)value; }
+template <typename Value> constexpr const void *rex_by_value(const Value &value) {
+  return rex_category<Value>::is_pointer ? *(const void *const volatile *)__builtin_addressof(value) : nullptr;
+}
 #define REX_BY_REFERENCE(variable) ((const void *)&(const volatile char &)(variable))
 
 template <unsigned File, int Number, int Pointers, typename Lambda, typename End>
@@ -558,7 +562,7 @@ template <typename Value> inline void rex_map_pointers(struct rex_maps *, int64_
 /* The argument: the value of a scalar or a pointer, the address of an object. */
 template <typename Value> inline void *rex_captured(Value &value) {
   if (rex_category<Value>::is_object) return (void *)__builtin_addressof(value);
-  return rex_literal(__builtin_addressof(value), rex_category<Value>::is_object ? 0 : sizeof value);
+  return rex_literal((const void *)__builtin_addressof(value), rex_category<Value>::is_object ? 0 : sizeof value);
 }
 template <typename Value> inline int64_t rex_captured_bytes(Value &value) {
   return rex_category<Value>::is_pointer ? 0 : (int64_t)sizeof value;

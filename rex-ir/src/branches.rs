@@ -17,21 +17,49 @@ pub fn first_leaving_loop(body: Node<'_>) -> Option<Node<'_>> {
     leaving_from(body, inside).or_else(|| jump_out(body))
 }
 
-/// The first `goto` that leads to a label outside of the statement.
-fn jump_out(statement: Node<'_>) -> Option<Node<'_>> {
-    let label = |node: Node<'_>| {
-        node.field(Field::Label)
-            .map(|label| label.text().to_owned())
-    };
-    let known: Vec<String> = statement
-        .subtree()
-        .filter(|node| node.kind() == Kind::LabeledStatement)
-        .filter_map(label)
-        .collect();
+/// Whether a `goto` outside of the statement leads to a label in it.
+pub fn is_entered(statement: Node<'_>) -> bool {
+    let known = labels_in(statement);
+    if known.is_empty() {
+        return false;
+    }
+    let mut around = statement.ancestors();
+    let function = around.find(|node| {
+        matches!(
+            node.kind(),
+            Kind::FunctionDefinition | Kind::LambdaExpression
+        )
+    });
+    let mut jumps = function.into_iter().flat_map(jumps_in);
+    jumps.any(|jump| {
+        !statement.range().contains_range(jump.range())
+            && label_of(jump).is_some_and(|label| known.contains(&label))
+    })
+}
+
+/// The label of a labeled statement, or that a `goto` leads to.
+fn label_of(node: Node<'_>) -> Option<String> {
+    let label = node.field(Field::Label)?;
+    Some(label.text().to_owned())
+}
+
+fn labels_in(statement: Node<'_>) -> Vec<String> {
     statement
         .subtree()
-        .filter(|node| node.kind() == Kind::GotoStatement)
-        .find(|jump| label(*jump).is_none_or(|label| !known.contains(&label)))
+        .filter(|node| node.kind() == Kind::LabeledStatement)
+        .filter_map(label_of)
+        .collect()
+}
+
+fn jumps_in(statement: Node<'_>) -> impl Iterator<Item = Node<'_>> {
+    let all = statement.subtree();
+    all.filter(|node| node.kind() == Kind::GotoStatement)
+}
+
+/// The first `goto` that leads to a label outside of the statement.
+fn jump_out(statement: Node<'_>) -> Option<Node<'_>> {
+    let known = labels_in(statement);
+    jumps_in(statement).find(|jump| label_of(*jump).is_none_or(|label| !known.contains(&label)))
 }
 
 /// Which statements lead to something within the statement.

@@ -122,7 +122,9 @@ fn support(name: ClauseName) -> Support {
 fn known_modifiers(name: ClauseName) -> Option<&'static [&'static str]> {
     match name {
         ClauseName::Device => Some(&["device_num"]),
-        ClauseName::ThreadLimit | ClauseName::NumThreads => Some(&[]),
+        ClauseName::ThreadLimit => Some(&[]),
+        // A block has exactly the threads that are asked for.
+        ClauseName::NumThreads => Some(&["strict", "relaxed"]),
         ClauseName::Default => Some(&["none", "shared", "private", "firstprivate"]),
         _ => None,
     }

@@ -194,6 +194,55 @@ const COMPLEX: &[&str] = &[
     "csin", "csinh", "csqrt", "ctan", "ctanh",
 ];
 
+/// OpenMP's routines that the device header has, without the prefix `omp_`.
+const OPENMP: &[&str] = &[
+    "aligned_alloc",
+    "aligned_calloc",
+    "alloc",
+    "calloc",
+    "destroy_allocator",
+    "destroy_lock",
+    "free",
+    "get_active_level",
+    "get_ancestor_thread_num",
+    "get_cancellation",
+    "get_default_device",
+    "get_device_num",
+    "get_dynamic",
+    "get_initial_device",
+    "get_level",
+    "get_max_active_levels",
+    "get_max_teams",
+    "get_max_threads",
+    "get_nested",
+    "get_num_devices",
+    "get_num_places",
+    "get_num_procs",
+    "get_num_teams",
+    "get_num_threads",
+    "get_place_num",
+    "get_supported_active_levels",
+    "get_team_num",
+    "get_team_size",
+    "get_teams_thread_limit",
+    "get_thread_limit",
+    "get_thread_num",
+    "get_wtick",
+    "get_wtime",
+    "in_final",
+    "in_parallel",
+    "init_allocator",
+    "init_lock",
+    "is_initial_device",
+    "realloc",
+    "set_dynamic",
+    "set_lock",
+    "set_max_active_levels",
+    "set_nested",
+    "test_lock",
+    "unset_lock",
+];
+
 /// Whether a call of this name needs no definition in the unit.
 pub fn is_known(name: &str) -> bool {
     LIBRARY.contains(&name)
@@ -201,7 +250,9 @@ pub fn is_known(name: &str) -> bool {
         || name
             .strip_suffix('l')
             .is_some_and(|name| LONG_DOUBLE.contains(&name))
-        || name.starts_with("omp_")
+        || name
+            .strip_prefix("omp_")
+            .is_some_and(|name| OPENMP.contains(&name))
         || name.starts_with("__builtin_")
         || name.starts_with("__sync_")
         || name.starts_with("__atomic_")

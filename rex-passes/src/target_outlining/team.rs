@@ -19,6 +19,7 @@ use rex_syntax::TextRange;
 use rex_syntax::cst::Node;
 use rex_syntax::kind::{Field, Kind};
 use rex_syntax::omp::directive::Leaf;
+use smol_str::format_smolstr;
 
 use super::plan::{Context, Planner};
 use crate::analysis::forks::Forks;
@@ -72,11 +73,12 @@ impl<'p> Team<'_, 'p> {
         self.planner.program
     }
 
-    /// Whether all threads must go through a statement: parallel regions begin in it, or it leads out of itself.
+    /// Whether all threads must go through a statement: parallel regions begin in it, or control leaves or enters it by a jump.
     fn is_common(&self, node: Node<'p>) -> bool {
         self.is_fork(node)
             || forks_in(self.program(), &self.planner.facts.forks, node.range())
             || branches::first_leaving(node).is_some()
+            || branches::is_entered(node)
     }
 
     fn statement(&mut self, node: Node<'p>) -> Plan {
@@ -97,33 +99,35 @@ impl<'p> Team<'_, 'p> {
             Kind::ForRangeLoop => self.range_loop(node),
             Kind::WhileStatement => self.while_loop(node, true),
             Kind::DoStatement => self.while_loop(node, false),
-            Kind::BreakStatement | Kind::ContinueStatement => {
+            Kind::BreakStatement | Kind::ContinueStatement | Kind::GotoStatement => {
                 Plan::Text(BodyText::verbatim(node.range()))
             }
+            Kind::LabeledStatement => self.labeled(node),
             Kind::ReturnStatement => self.return_statement(node),
             Kind::SwitchStatement => self.switch(node),
             Kind::ExpressionStatement => self.expression_statement(node),
-            kind => {
-                let (what, help) = match kind {
-                    Kind::GotoStatement | Kind::LabeledStatement => (
-                        "a `goto` beside parallel regions is not supported in a target region",
-                        "use `if`, loops, `break` or `continue` around the `parallel`, or put the label and its jumps into one statement without `parallel`",
-                    ),
-                    _ => (
-                        "this statement around a parallel region is not supported in a target region yet",
-                        "use blocks, `if`, `switch`, `for`, `while` or `do` around the `parallel`",
-                    ),
-                };
+            _ => {
                 let diagnostic = rex_syntax::diag::Diagnostic::new(
                     rex_syntax::diag::Code::UnsupportedStatement,
                     self.program().at(node.range()),
-                    what,
+                    "this statement around a parallel region is not supported in a target region yet",
                 )
-                .with_help(help);
+                .with_help("use blocks, `if`, `switch`, `for`, `while`, `do` or `goto` around the `parallel`");
                 self.planner.errors.push(diagnostic);
                 Plan::Nothing
             }
         }
+    }
+
+    /// A label for all threads: they get to every jump together.
+    fn labeled(&mut self, node: Node<'p>) -> Plan {
+        let Some(label) = node.field(Field::Label) else {
+            return Plan::Nothing;
+        };
+        let inner = node.children().filter(|child| *child != label);
+        let mut plans = vec![Plan::Words(format_smolstr!("{}:;", label.text()))];
+        plans.extend(self.statements(inner.collect()));
+        together(plans)
     }
 
     /// `switch` on the leader's value, gone through by all threads.

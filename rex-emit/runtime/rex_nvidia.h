@@ -820,10 +820,6 @@ REX_DEVICE int rex_omp_get_team_size(int level) {
   if (level < 0 || level > rex_omp_get_level()) return -1;
   return level == 1 && rex_outer_threads() > 0 ? static_cast<int>(rex_outer_threads()) : 1;
 }
-// What a device does not do cannot be asked for.
-REX_DEVICE void rex_omp_set_dynamic(int) {}
-REX_DEVICE void rex_omp_set_nested(int) {}
-REX_DEVICE void rex_omp_set_max_active_levels(int) {}
 REX_DEVICE int rex_omp_get_dynamic() { return 0; }
 REX_DEVICE int rex_omp_get_nested() { return 0; }
 REX_DEVICE int rex_omp_get_max_active_levels() { return 1; }
@@ -1015,9 +1011,6 @@ template <typename Allocator> REX_DEVICE void rex_omp_destroy_allocator(Allocato
 #define omp_get_ancestor_thread_num rex_omp_get_ancestor_thread_num
 #define omp_get_team_size rex_omp_get_team_size
 #define omp_in_parallel rex_omp_in_parallel
-#define omp_set_dynamic rex_omp_set_dynamic
-#define omp_set_nested rex_omp_set_nested
-#define omp_set_max_active_levels rex_omp_set_max_active_levels
 #define omp_get_dynamic rex_omp_get_dynamic
 #define omp_get_nested rex_omp_get_nested
 #define omp_get_max_active_levels rex_omp_get_max_active_levels

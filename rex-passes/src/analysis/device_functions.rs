@@ -221,6 +221,7 @@ const OPENMP: &[&str] = &[
     "get_num_teams",
     "get_num_threads",
     "get_place_num",
+    "get_schedule",
     "get_supported_active_levels",
     "get_team_num",
     "get_team_size",
@@ -239,6 +240,7 @@ const OPENMP: &[&str] = &[
     "set_lock",
     "set_max_active_levels",
     "set_nested",
+    "set_schedule",
     "test_lock",
     "unset_lock",
 ];

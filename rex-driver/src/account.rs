@@ -7,6 +7,7 @@ use rex_syntax::diag::{Code, Diagnostic, Severity};
 use rex_syntax::omp::directive::Leaf;
 use rex_syntax::source::FileRange;
 use rex_syntax::{TextRange, TextSize};
+use rustc_hash::FxHashSet;
 
 /// The constructs of a file, and the text that lowering may change.
 #[derive(Clone, Debug, Default)]
@@ -41,6 +42,7 @@ impl Account {
             range,
         };
         let written = |range: TextRange| program.sources.to_written(at(range));
+        let lowered = lowered_directives(program);
         let mut constructs: Vec<TargetConstruct> = unit
             .directives
             .iter()
@@ -56,7 +58,7 @@ impl Account {
                     at: written(directive.range),
                     range: at(range),
                     obstacles: Vec::new(),
-                    is_lowered: is_in_program(program, idx),
+                    is_lowered: lowered.contains(&idx),
                 }
             })
             .collect();
@@ -167,20 +169,15 @@ fn split_conditionals(source: &str, constructs: &[TargetConstruct]) -> Vec<TextR
     split
 }
 
-/// Whether a directive has its launch or its data calls.
-fn is_in_program(program: &Program, directive: usize) -> bool {
-    let begins = |construct: rex_ir::region::ConstructId| {
-        program.constructs[construct].directives.first() == Some(&directive)
-    };
-    let launched = program
-        .launches
-        .iter()
-        .any(|(_, launch)| begins(program.regions[launch.region].construct));
+/// The directives that have their launches or their data calls.
+fn lowered_directives(program: &Program) -> FxHashSet<usize> {
+    let launches = program.launches.values();
+    let launched = launches.map(|launch| program.regions[launch.region].construct);
+    let data = program.data_constructs.values();
     launched
-        || program
-            .data_constructs
-            .iter()
-            .any(|(_, data)| begins(data.construct))
+        .chain(data.map(|data| data.construct))
+        .filter_map(|construct| program.constructs[construct].directives.first().copied())
+        .collect()
 }
 
 /// The lines of a text that no range touches, with their numbers.

@@ -157,6 +157,10 @@ fn dump_facet(program: &Program, facet: Facet) -> String {
                     function.body.replacements.len()
                 );
             }
+            for function in &program.device_code.host_members {
+                let name = &program.functions[*function].name;
+                let _ = writeln!(out, "function {name} of the host");
+            }
             for name in &program.device_code.external_functions {
                 let _ = writeln!(out, "function {name} of another file");
             }

@@ -1,26 +1,29 @@
 //! The program: every arena of the IR and the unit it was built from.
 
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 use la_arena::Arena;
 use rex_syntax::kind::Kind;
 use rex_syntax::macros::MacroDef;
 use rex_syntax::source::{FileRange, Language, SourceMap};
 use rex_syntax::unit::Unit;
-use rex_syntax::{TextRange, lex};
+use rex_syntax::{TextRange, TextSize, lex};
+use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 
 use crate::abi::Requirements;
 use crate::entry::Entry;
+use crate::function_index::FunctionIndex;
 use crate::instance::Instances;
 use crate::item::{DeviceStorage, Function, FunctionId, Item, ItemKind};
 use crate::kernel::Kernel;
 use crate::launch::Launch;
 use crate::lifecycle::Lifecycle;
 use crate::map::{Lvalue, MapArrays, Mapper};
-use crate::region::{Construct, ConstructId, DataConstruct, LoopNest, ReductionOperation, Region};
+use crate::region::{Construct, DataConstruct, LoopNest, ReductionOperation, Region};
 use crate::static_member::StaticMember;
-use crate::symbol::{ScopeTree, Symbol, SymbolId, SymbolKind};
-use crate::ty::{Record, TypeId, TypeTable};
+use crate::symbol::{ScopeTree, Symbol, SymbolId};
+use crate::symbol_index::SymbolIndex;
+use crate::ty::{Record, RecordId, TypeId, TypeTable};
 
 /// A translation unit in the compiler.
 ///
@@ -35,10 +38,16 @@ pub struct Program {
     pub items: Vec<Item>,
     /// Function definitions.
     pub functions: Arena<Function>,
+    /// The functions by place and name.
+    pub function_index: FunctionIndex,
     /// Types.
     pub types: TypeTable,
+    /// The classes of the unit that make functions of a name their friends.
+    pub friends: FxHashMap<SmolStr, Vec<RecordId>>,
     /// Symbols.
     pub symbols: Arena<Symbol>,
+    /// The symbols by place and name.
+    pub symbol_index: SymbolIndex,
     /// Scopes.
     pub scopes: ScopeTree,
     /// Constructs, in source order.
@@ -54,7 +63,7 @@ pub struct Program {
     /// What `requires` directives demand of the devices.
     pub requirements: Requirements,
     /// Functions of the unit that a `declare target` directive names or encloses: other files may call them.
-    pub device_functions: Vec<FunctionId>,
+    pub device_functions: IndexSet<FunctionId>,
     /// User-declared reductions.
     pub declared_reductions: Vec<DeclaredReduction>,
     /// User-declared mappers, in source order.
@@ -62,7 +71,7 @@ pub struct Program {
     /// Member functions that a class body declares without defining.
     pub method_declarations: Vec<TextRange>,
     /// Functions of other files that device code may call: a `declare target` directive names or encloses a declaration.
-    pub external_device_functions: Vec<SmolStr>,
+    pub external_device_functions: IndexSet<SmolStr>,
     /// Text that device code has in place of what only C takes, or inserts where C needs no word, in source order.
     pub conversions: Vec<(TextRange, SmolStr)>,
     /// The pointers that stand for list items which begin with no variable.
@@ -101,10 +110,12 @@ pub struct DeviceCode {
     pub functions: Vec<DeviceFunction>,
     /// Variables of the device, in source order.
     pub variables: Vec<(SymbolId, DeviceStorage)>,
+    /// Member functions of the unit's classes that stay host code.
+    pub host_members: IndexSet<FunctionId>,
     /// Declarations from headers of the project that device code reaches, in order.
     pub header_functions: Vec<SmolStr>,
     /// Functions of other files that device code calls.
-    pub external_functions: Vec<SmolStr>,
+    pub external_functions: IndexSet<SmolStr>,
     /// Who executes a piece of code is not the same wherever the code asks for it, so that kernels keep account of it.
     pub tracks_threads: bool,
 }
@@ -257,10 +268,11 @@ impl Program {
 
     /// Whether a function launches kernels or moves data: it is the host's.
     pub fn holds_target_constructs(&self, function: FunctionId) -> bool {
-        let mut regions = self.regions.values();
-        let mut data = self.data_constructs.values();
-        regions.any(|region| region.function == function)
-            || data.any(|construct| construct.function == function)
+        let range = self.functions[function].range;
+        let mut regions = self.regions_in(range);
+        let mut data = self.data_constructs_in(range);
+        regions.any(|(_, region)| region.function == function)
+            || data.any(|(_, construct)| construct.function == function)
     }
 
     /// The host's pointer to a `declare target link` variable, as it can be named everywhere.
@@ -335,8 +347,13 @@ impl Program {
 
     /// How a variable of file scope lives on the device, if it does.
     pub fn device_storage(&self, symbol: SymbolId) -> Option<DeviceStorage> {
+        let place = |symbol: SymbolId| device_place(&self.symbols[symbol]);
         let variables = &self.device_code.variables;
-        let found = variables.iter().find(|(known, _)| *known == symbol);
+        let first = variables.partition_point(|(known, _)| place(*known) < place(symbol));
+        let mut same = variables[first..]
+            .iter()
+            .take_while(|(known, _)| place(*known) == place(symbol));
+        let found = same.find(|(known, _)| *known == symbol);
         found.map(|(_, storage)| *storage)
     }
 
@@ -364,32 +381,8 @@ impl Program {
 
     /// The classes of the unit that make a function their friend.
     pub fn befriending<'p>(&'p self, function: &'p Function) -> impl Iterator<Item = &'p Record> {
-        self.types
-            .records
-            .values()
-            .filter(|record| record.body.is_some() && record.friend(&function.name).is_some())
-    }
-
-    /// The function whose text contains a range.
-    pub fn function_at(&self, range: TextRange) -> Option<FunctionId> {
-        self.functions
-            .iter()
-            .filter(|(_, function)| function.range.contains_range(range))
-            .min_by_key(|(_, function)| function.range.len())
-            .map(|(id, _)| id)
-    }
-
-    /// The innermost construct whose statement contains a range.
-    pub fn construct_at(&self, range: TextRange) -> Option<ConstructId> {
-        self.constructs
-            .iter()
-            .filter(|(_, construct)| {
-                construct
-                    .statement
-                    .is_some_and(|statement| statement.contains_range(range))
-            })
-            .min_by_key(|(_, construct)| construct.range.len())
-            .map(|(id, _)| id)
+        let records = self.friends.get(&function.name).into_iter().flatten();
+        records.map(|record| &self.types.records[*record])
     }
 
     /// Whether the unit has anything to lower.
@@ -402,24 +395,26 @@ impl Program {
 
     /// All declarations of a variable of file or namespace scope, in source order; only itself for others.
     pub fn redeclarations(&self, symbol: SymbolId) -> Vec<SymbolId> {
-        redeclarations(&self.symbols, symbol)
+        self.symbol_index.redeclarations(&self.symbols, symbol)
     }
 }
 
-/// All declarations of a variable of file or namespace scope, in source order; only itself for others.
-pub(crate) fn redeclarations(symbols: &Arena<Symbol>, symbol: SymbolId) -> Vec<SymbolId> {
-    let wanted = &symbols[symbol];
-    if wanted.kind != SymbolKind::Global || wanted.declared_at.is_none() {
-        return vec![symbol];
+/// The classes of the unit by the names of the functions that they make friends.
+pub(crate) fn friends(types: &TypeTable) -> FxHashMap<SmolStr, Vec<RecordId>> {
+    let mut friends: FxHashMap<SmolStr, Vec<RecordId>> = FxHashMap::default();
+    let records = types.records.iter();
+    for (id, record) in records.filter(|(_, record)| record.body.is_some()) {
+        for friend in &record.friends {
+            let classes = friends.entry(friend.function.clone()).or_default();
+            if classes.last() != Some(&id) {
+                classes.push(id);
+            }
+        }
     }
-    let is_same = |found: &Symbol| {
-        found.kind == wanted.kind
-            && found.name == wanted.name
-            && found.qualifier == wanted.qualifier
-            && found.declared_at.is_some()
-    };
-    let same = symbols.iter().filter(|(_, found)| is_same(found));
-    let mut same: Vec<SymbolId> = same.map(|(id, _)| id).collect();
-    same.sort_by_key(|id| symbols[*id].declared_at.map(|range| range.start()));
-    same
+    friends
+}
+
+/// What variables of device code are sorted by.
+pub fn device_place(symbol: &Symbol) -> TextSize {
+    symbol.declared_at.map_or(0.into(), |range| range.start())
 }

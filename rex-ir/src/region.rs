@@ -207,7 +207,7 @@ pub struct Region {
 }
 
 /// A call in a region or a function.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Call {
     /// The unqualified name called.
     pub name: SmolStr,

@@ -1,8 +1,9 @@
 //! Static data members: one symbol for the declaration in the class and the definition outside it.
 
-use rex_syntax::TextRange;
+use rex_syntax::{TextRange, places};
 use smol_str::SmolStr;
 
+use crate::symbol::SymbolId;
 use crate::ty::RecordId;
 
 /// What is known of a static data member besides its symbol.
@@ -52,4 +53,12 @@ impl StaticMember {
     pub fn is_shared_by_files(&self) -> bool {
         self.is_inline || self.is_of_template
     }
+}
+
+/// The uses of static members in a range, of all in source order.
+pub fn uses_in(
+    uses: &[(TextRange, SymbolId)],
+    range: TextRange,
+) -> impl Iterator<Item = (TextRange, SymbolId)> {
+    places::inside(uses, range, |(at, _)| *at).copied()
 }

@@ -12,11 +12,12 @@
 
 use la_arena::Idx;
 use rex_syntax::TextRange;
+use rustc_hash::FxHashMap;
 
 use crate::abi::MapFlags;
 use crate::entry::EntryKind;
 use crate::facet::Facet;
-use crate::kernel::{BodyText, Piece, Plan};
+use crate::kernel::{BodyText, KernelId, Piece, Plan};
 use crate::lifecycle::FiniPolicy;
 use crate::map::MapOwner;
 use crate::program::Program;
@@ -87,6 +88,15 @@ pub fn verify_facets(program: &Program, facets: Facet) -> Result<(), VerifyError
     }
 }
 
+/// How often each kernel occurs.
+fn counts(kernels: impl Iterator<Item = KernelId>) -> FxHashMap<KernelId, usize> {
+    let mut counts = FxHashMap::default();
+    for kernel in kernels {
+        *counts.entry(kernel).or_default() += 1;
+    }
+    counts
+}
+
 struct Checker {
     errors: Vec<VerifyError>,
 }
@@ -114,12 +124,9 @@ impl Checker {
     }
 
     fn launches(&mut self, program: &Program) {
+        let n_launches = counts(program.launches.values().map(|launch| launch.kernel));
         for (id, kernel) in program.kernels.iter() {
-            let launches = program
-                .launches
-                .iter()
-                .filter(|(_, launch)| launch.kernel == id)
-                .count();
+            let launches = n_launches.get(&id).copied().unwrap_or(0);
             if launches != 1 {
                 self.fail(
                     "launches",
@@ -145,11 +152,7 @@ impl Checker {
             if !facets.contains(Facet::KERNELS) {
                 continue;
             }
-            let Some((_, kernel)) = program
-                .kernels
-                .iter()
-                .find(|(_, kernel)| kernel.region == region)
-            else {
+            let Some((_, kernel)) = program.kernel_of(region) else {
                 continue;
             };
             let parameters = arrays
@@ -171,12 +174,12 @@ impl Checker {
     }
 
     fn entries(&mut self, program: &Program) {
+        let n_entries = counts(program.entries.iter().filter_map(|entry| match entry.kind {
+            EntryKind::Kernel(kernel) => Some(kernel),
+            _ => None,
+        }));
         for (id, kernel) in program.kernels.iter() {
-            let entries = program
-                .entries
-                .iter()
-                .filter(|entry| entry.kind == EntryKind::Kernel(id))
-                .count();
+            let entries = n_entries.get(&id).copied().unwrap_or(0);
             if entries != 1 {
                 self.fail(
                     "entry-table",

@@ -44,6 +44,7 @@ pub mod lex;
 pub mod macros;
 mod old_style;
 pub mod omp;
+pub mod places;
 pub mod ppcond;
 pub mod pragma;
 pub mod resolve;

@@ -14,11 +14,11 @@ use crate::macros::MacroTable;
 use crate::omp::directive::{Association, Directive};
 use crate::omp::parse::parse_directive;
 use crate::ppcond::inactive_ranges;
-use crate::pragma;
 use crate::resolve::{self, VariantCall};
 use crate::source::{FileId, FileRange, Language, SourceMap};
 use crate::view::parse_view;
 use crate::working::{derive, working_file};
+use crate::{places, pragma};
 
 /// One file, read. All ranges are offsets into [`Unit::file`].
 #[derive(Clone, Debug)]
@@ -153,6 +153,11 @@ impl Unit {
         // In damaged text the parser may take a part of the mask itself for the body.
         let follows = body.range().start() >= directive.range.end();
         (follows && !is_assumed).then_some(body)
+    }
+
+    /// The directives that are whole in a range.
+    pub fn directives_in(&self, range: TextRange) -> impl Iterator<Item = &Directive> {
+        places::inside(&self.directives, range, |directive| directive.range)
     }
 
     /// The directive that this node stands for in the tree.

@@ -51,19 +51,15 @@ impl<'p> Device<'p> {
     /// Whether a function of this name is called here and defined in another file.
     pub(super) fn is_external(&self, name: &str) -> bool {
         let external = &self.program.device_code.external_functions;
-        external.iter().any(|known| known == name)
+        external.contains(name)
     }
 
     pub(super) fn is_device_function(&self, function: FunctionId) -> bool {
-        self.program
-            .device_code
-            .functions
-            .iter()
-            .any(|device| device.function == function)
+        self.program.device_function(function).is_some()
     }
 
     pub(super) fn function(&mut self, id: FunctionId) -> Result<(), EditConflict> {
-        let Some(device) = of(self.program, id) else {
+        let Some(device) = self.program.device_function(id) else {
             return Ok(());
         };
         let function: &Function = &self.program.functions[id];
@@ -91,12 +87,7 @@ impl<'p> Device<'p> {
     }
 
     pub(super) fn prototype(&mut self, name: &str, range: TextRange) {
-        let defined = self
-            .program
-            .device_code
-            .functions
-            .iter()
-            .any(|device| self.program.functions[device.function].name == name);
+        let defined = self.program.has_device_function(name);
         let external = !defined && self.is_external(name);
         if defined || external {
             self.header();
@@ -121,12 +112,6 @@ impl<'p> Device<'p> {
             self.line(&text);
         }
     }
-}
-
-/// What device code makes of a function, if it reaches it.
-pub(super) fn of(program: &Program, id: FunctionId) -> Option<&DeviceFunction> {
-    let functions = &program.device_code.functions;
-    functions.iter().find(|device| device.function == id)
 }
 
 /// A function with the directives in it replaced; `marker` says who calls it.
@@ -189,10 +174,8 @@ pub(super) fn print_team_member(program: &Program, device: &DeviceFunction) -> O
 /// The declaration of the form for a team of the functions of this name, beside their own declaration.
 pub(super) fn declare_team_form(program: &Program, name: &str, range: TextRange) -> Option<String> {
     let has_team_form = program
-        .device_code
-        .functions
-        .iter()
-        .any(|device| device.team.is_some() && program.functions[device.function].name == name);
+        .device_functions_named(name)
+        .any(|device| device.team.is_some());
     let at = last_name(program, name, range).filter(|_| has_team_form)?;
     let text = renamed(program, name, range, at);
     Some(marked(without_extern(&text)))

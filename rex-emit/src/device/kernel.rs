@@ -28,13 +28,8 @@ pub(super) enum At {
 /// Kernels of templates whose regions stand in a range.
 pub(super) fn templates_in(program: &Program, range: TextRange) -> Vec<(&Kernel, &TemplateHead)> {
     program
-        .kernels
-        .iter()
+        .kernels_in(range)
         .filter_map(|(_, kernel)| Some((kernel, kernel.template.as_ref()?)))
-        .filter(|(kernel, _)| {
-            let construct = program.regions[kernel.region].construct;
-            range.contains_range(program.constructs[construct].range)
-        })
         .collect()
 }
 

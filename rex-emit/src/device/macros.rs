@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use indexmap::IndexSet;
 use rex_ir::program::Program;
 use rex_syntax::lex;
 use rex_syntax::{TextRange, TextSize};
@@ -44,28 +45,25 @@ impl<'p> MacroState<'p> {
         let region = &program.regions[kernel.region];
         let range = program.constructs[region.construct].range;
         let end = TextRange::empty(TextSize::of(program.source()));
-        let mut names: Vec<SmolStr> = Vec::new();
+        let mut names: IndexSet<SmolStr> = IndexSet::new();
         for place in std::iter::once(range).chain(region.local_declarations.iter().copied()) {
             for at in lex::identifiers(program.source(), place) {
-                let name = program.text(at);
-                if names.iter().any(|known| known == name) {
-                    continue;
-                }
-                names.push(name.into());
+                names.insert(program.text(at).into());
             }
         }
         // Macros in the bodies of macros.
         let mut next = 0;
-        while let Some(definition) = names.get(next).map(|name| program.macro_at(name, range)) {
+        while let Some(definition) = names
+            .get_index(next)
+            .map(|name| program.macro_at(name, range))
+        {
             next += 1;
             let Some(definition) = definition else {
                 continue;
             };
             let body = definition.body.as_str();
             for at in lex::identifiers(body, TextRange::up_to(TextSize::of(body))) {
-                if !names.iter().any(|known| *known == body[at]) {
-                    names.push(body[at].into());
-                }
+                names.insert(body[at].into());
             }
         }
         let mut lines = Vec::new();

@@ -31,6 +31,7 @@ use rex_syntax::source::Language;
 use crate::common::cuda_names;
 
 use body::BodyPrinter;
+use class::Classes;
 use function::without_extern;
 use macros::MacroState;
 
@@ -51,7 +52,7 @@ pub(crate) fn emit(program: &Program) -> Result<Vec<u8>, EditConflict> {
         n_reductions: 0,
         own_cuda_names,
         names_in_headers,
-        virtuals_of_host: class::virtual_functions_of_host(program),
+        classes: Classes::of(program),
     };
     let name = program.sources.file(program.unit.file).name();
     let base = name.rsplit('/').next().unwrap_or(name);
@@ -97,8 +98,7 @@ struct Device<'p> {
     names_in_headers: BTreeSet<&'p str>,
     /// Names of the program that CUDA has, too.
     own_cuda_names: BTreeSet<&'p str>,
-    /// The names of virtual functions of which some are host code.
-    virtuals_of_host: BTreeSet<&'p str>,
+    classes: Classes<'p>,
 }
 
 impl<'p> Device<'p> {
@@ -156,7 +156,7 @@ impl<'p> Device<'p> {
                 ItemKind::Type if self.is_using_of_host(item.range) => {}
                 ItemKind::Type => {
                     self.header();
-                    let text = class::print(self.program, item.range, &self.virtuals_of_host)?;
+                    let text = self.classes.print(item.range)?;
                     self.line(&text);
                 }
                 ItemKind::Function(function) => {

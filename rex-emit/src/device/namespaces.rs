@@ -63,10 +63,9 @@ impl Device<'_> {
 
     fn declares_function(&self, name: &str) -> bool {
         let program = self.program;
-        let mut functions = program.device_code.functions.iter();
         program.instances.names.contains(name)
             || self.is_external(name)
-            || functions.any(|device| program.functions[device.function].name == name)
+            || program.has_device_function(name)
     }
 
     fn declares_variable(&self, name: &str) -> bool {

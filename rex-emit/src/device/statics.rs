@@ -6,7 +6,7 @@
 use rex_ir::item::DeviceStorage;
 use rex_ir::namer;
 use rex_ir::program::Program;
-use rex_ir::static_member::StaticMember;
+use rex_ir::static_member::{StaticMember, uses_in};
 use rex_ir::symbol::{SymbolId, SymbolKind};
 use rex_syntax::{TextRange, TextSize, lex};
 use smol_str::SmolStr;
@@ -23,22 +23,32 @@ struct Member<'p> {
     storage: DeviceStorage,
 }
 
-/// Such members whose class or definition stands in a range.
-fn members_in(program: &Program, range: TextRange) -> impl Iterator<Item = Member<'_>> {
-    program
+/// The static members of a program by place: that of the declaration in the class, and those of the definitions.
+pub(super) fn places(program: &Program) -> Vec<(TextRange, SymbolId)> {
+    let mut places: Vec<(TextRange, SymbolId)> = program
         .static_members
         .iter()
-        .filter(move |(_, known)| {
-            let places = [known.in_class, known.definition];
-            let mut places = places.into_iter().flatten();
-            places.any(|place| range.contains_range(place))
+        .flat_map(|(symbol, known)| {
+            let others = known.specializations.iter();
+            let places = [known.in_class, known.definition].into_iter().flatten();
+            places
+                .chain(others.map(|other| other.definition))
+                .map(|place| (place, *symbol))
         })
-        .filter_map(|(symbol, _)| Member::of(program, *symbol))
+        .collect();
+    places.sort_by_key(|(place, _)| place.start());
+    places
 }
 
 /// What the classes in a range declare for their static members, by class body.
-pub(super) fn declarations(program: &Program, range: TextRange) -> Vec<(TextRange, Vec<String>)> {
-    members_in(program, range)
+pub(super) fn declarations(
+    program: &Program,
+    members: &[SymbolId],
+    range: TextRange,
+) -> Vec<(TextRange, Vec<String>)> {
+    members
+        .iter()
+        .filter_map(|symbol| Member::of(program, *symbol))
         .filter(|member| {
             let place = member.known.in_class;
             place.is_some_and(|place| range.contains_range(place))
@@ -51,19 +61,29 @@ pub(super) fn declarations(program: &Program, range: TextRange) -> Vec<(TextRang
 }
 
 /// The declarations of static members in the classes of a range.
-pub(super) fn declared_in(program: &Program, range: TextRange) -> Vec<TextRange> {
-    let members = program.static_members.values();
-    let places = members.filter_map(|member| member.in_class);
+pub(super) fn declared_in(
+    program: &Program,
+    members: &[SymbolId],
+    range: TextRange,
+) -> Vec<TextRange> {
+    let places = members
+        .iter()
+        .filter_map(|symbol| program.static_members[symbol].in_class);
     places
         .filter(|place| range.contains_range(*place))
         .collect()
 }
 
 /// What is left out of the classes in a range: values of members that only the host has, which may be code of the host.
-pub(super) fn values_of_host(program: &Program, range: TextRange) -> Vec<TextRange> {
+pub(super) fn values_of_host(
+    program: &Program,
+    members: &[SymbolId],
+    range: TextRange,
+) -> Vec<TextRange> {
     let source = program.source();
     let mut left_out = Vec::new();
-    for (symbol, known) in &program.static_members {
+    for symbol in members {
+        let known = &program.static_members[symbol];
         let (Some(place), Some(value)) = (known.in_class, program.symbols[*symbol].initializer)
         else {
             continue;
@@ -99,10 +119,11 @@ pub(super) fn values_of_host(program: &Program, range: TextRange) -> Vec<TextRan
 /// The definitions that stand for those of members of class templates in a range, with the places of these.
 pub(super) fn definitions_of_templates(
     program: &Program,
+    members: &[SymbolId],
     range: TextRange,
 ) -> Vec<(TextRange, String)> {
-    let symbols = program.static_members.keys();
-    symbols
+    members
+        .iter()
         .filter_map(|symbol| Member::of(program, *symbol))
         .filter(|member| member.known.is_of_template)
         .flat_map(|member| member.all_definitions())
@@ -366,7 +387,7 @@ pub(super) fn words(
     globals: &[SymbolId],
     range: TextRange,
 ) -> Vec<(TextRange, SmolStr)> {
-    uses_in(program, range)
+    uses_in(&program.static_member_uses, range)
         .filter(|(_, symbol)| globals.contains(symbol))
         .filter_map(|(at, symbol)| Some((at, word(program, symbol)?)))
         .collect()
@@ -374,7 +395,7 @@ pub(super) fn words(
 
 /// The words for all members that the device has.
 pub(super) fn all_words(program: &Program, range: TextRange) -> Vec<(TextRange, SmolStr)> {
-    uses_in(program, range)
+    uses_in(&program.static_member_uses, range)
         .filter_map(|(at, symbol)| Some((at, word(program, symbol)?)))
         .collect()
 }
@@ -404,14 +425,4 @@ pub(super) fn in_macro(program: &Program, text: &str) -> String {
     }
     out.push_str(&text[copied..]);
     out
-}
-
-fn uses_in(program: &Program, range: TextRange) -> impl Iterator<Item = (TextRange, SymbolId)> {
-    let uses = &program.static_member_uses;
-    let first = uses.partition_point(|(at, _)| at.start() < range.start());
-    uses[first..]
-        .iter()
-        .copied()
-        .take_while(move |(at, _)| at.start() < range.end().max(TextSize::from(1)))
-        .filter(move |(at, _)| range.contains_range(*at))
 }

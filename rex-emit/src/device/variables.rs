@@ -7,7 +7,7 @@ use rex_syntax::edit::EditConflict;
 use rex_syntax::{TextRange, TextSize, lex};
 
 use super::function::without_extern;
-use super::{Device, class, instances, references, statics};
+use super::{Device, instances, references, statics};
 
 impl<'p> Device<'p> {
     pub(super) fn storage(&self, symbol: SymbolId) -> Option<DeviceStorage> {
@@ -21,7 +21,7 @@ impl<'p> Device<'p> {
         range: TextRange,
     ) -> Result<(), EditConflict> {
         if let Some(definition) = self.type_of_declaration(symbols, range) {
-            let text = class::print(self.program, definition, &self.virtuals_of_host)?;
+            let text = self.classes.print(definition)?;
             self.header();
             self.line(&format!("{};", text.trim_end()));
         }

@@ -293,8 +293,8 @@ impl Host<'_> {
         let source = self.program.source();
         // Classes have code in them, too.
         let holds_construct = |item: &Item| {
-            let mut constructs = self.program.constructs.values();
-            constructs.any(|construct| item.range.contains_range(construct.range))
+            let mut constructs = self.program.constructs_in(item.range);
+            constructs.next().is_some()
         };
         let items = &self.program.items;
         let first_code = items

@@ -23,8 +23,8 @@ impl Host<'_> {
         };
         let own = indent_at(self.program.source(), statement.start());
         let mut edits = EditSet::new();
-        for (id, inner) in self.program.constructs.iter() {
-            if !statement.contains_range(inner.range) || !self.is_dropped(region.construct, id) {
+        for (id, inner) in self.program.constructs_in(statement) {
+            if !self.is_dropped(region.construct, id) {
                 continue;
             }
             for directive in &inner.directives {

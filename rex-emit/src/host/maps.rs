@@ -35,11 +35,8 @@ impl MapCode {
 
 impl<'p> Host<'p> {
     pub(super) fn arrays_of(&self, owner: MapOwner) -> Option<&'p MapArrays> {
-        self.program
-            .map_arrays
-            .iter()
-            .map(|(_, arrays)| arrays)
-            .find(|arrays| arrays.owner == owner)
+        let id = self.arrays.get(&owner)?;
+        Some(&self.program.map_arrays[*id])
     }
 
     /// The code for the arrays of a construct.

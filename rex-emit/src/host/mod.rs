@@ -14,6 +14,7 @@ mod renames;
 mod task;
 
 use crate::common::closures::wrapped;
+use rex_ir::map::{MapArraysId, MapOwner};
 use rex_ir::program::Program;
 use rex_ir::region::{CapturedObject, ConstructId};
 use rex_syntax::TextRange;
@@ -22,6 +23,7 @@ use rex_syntax::layout::{Layout, indent_at};
 use rex_syntax::omp::clause::ClauseName;
 use rex_syntax::omp::directive::{Directive, Leaf};
 use rex_syntax::resolve::VARIANT_SUFFIX;
+use rustc_hash::FxHashMap;
 
 use crate::common::expr::Words;
 use crate::common::text::with_newlines;
@@ -89,6 +91,7 @@ struct Host<'p> {
     layout: Layout,
     edits: EditSet,
     renames: Vec<Rename>,
+    arrays: FxHashMap<MapOwner, MapArraysId>,
 }
 
 /// The device of a construct without a `device` clause.
@@ -123,8 +126,10 @@ impl Words for At<'_, '_> {
 
 impl<'p> Host<'p> {
     fn new(program: &'p Program) -> Host<'p> {
+        let arrays = program.map_arrays.iter();
         Host {
             program,
+            arrays: arrays.map(|(id, arrays)| (arrays.owner, id)).collect(),
             layout: Layout::detect(program.source()),
             edits: EditSet::new(),
             renames: Vec::new(),

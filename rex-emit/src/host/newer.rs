@@ -17,10 +17,7 @@ impl Host<'_> {
     fn newer_words(&self, inside: TextRange) -> Vec<(TextRange, String)> {
         let unit = &self.program.unit;
         let mut words = Vec::new();
-        for directive in &unit.directives {
-            if !inside.contains_range(directive.range) {
-                continue;
-            }
+        for directive in unit.directives_in(inside) {
             let clauses = directive.clauses.iter();
             words.extend(
                 clauses.filter_map(|clause| Some((self.construct_word(clause)?, String::new()))),
@@ -91,7 +88,7 @@ impl Host<'_> {
     /// Host compilers collapse only loops with nothing between them.
     fn collapsed_perfectly(&self, inside: TextRange) -> Vec<(TextRange, String)> {
         let mut words = Vec::new();
-        for construct in self.program.constructs.values() {
+        for (_, construct) in self.program.constructs_in(inside) {
             let Some(nest) = construct.nest else { continue };
             let loops = &self.program.nests[nest].loops;
             let Some(depth) = loops.iter().position(|canonical| canonical.among.is_some()) else {

@@ -8,7 +8,8 @@ use rex_syntax::omp::clause::{Clause, ClauseName, Locator};
 use rex_syntax::omp::directive::{Association, Leaf};
 
 use super::Builder;
-use crate::region::{Construct, ConstructId, DataSharing, SharingAttribute};
+use crate::places::constructs_around;
+use crate::region::{Construct, DataSharing, SharingAttribute};
 use crate::symbol::{SymbolId, SymbolKind};
 
 impl<'u> Builder<'u> {
@@ -180,7 +181,8 @@ impl<'u> Builder<'u> {
             }
             _ => None,
         };
-        let parent = self.innermost_construct(range);
+        let parent = constructs_around(&self.constructs, range).next();
+        let parent = parent.map(|(id, _)| id);
         let alignments = self.alignments_of(directives);
         let id = self.constructs.alloc(Construct {
             directives: directives.to_vec(),
@@ -203,24 +205,8 @@ impl<'u> Builder<'u> {
     }
 
     fn enclosing_target(&self, range: TextRange) -> bool {
-        self.constructs.iter().any(|(_, construct)| {
-            construct.leaves.first() == Some(&Leaf::Target)
-                && construct
-                    .statement
-                    .is_some_and(|statement| statement.contains_range(range))
-        })
-    }
-
-    fn innermost_construct(&self, range: TextRange) -> Option<ConstructId> {
-        self.constructs
-            .iter()
-            .filter(|(_, construct)| {
-                construct
-                    .statement
-                    .is_some_and(|statement| statement.contains_range(range))
-            })
-            .min_by_key(|(_, construct)| construct.range.len())
-            .map(|(id, _)| id)
+        constructs_around(&self.constructs, range)
+            .any(|(_, construct)| construct.leaves.first() == Some(&Leaf::Target))
     }
 
     fn read_sharing(&mut self, clause: &Clause, leaves: &[Leaf], sharing: &mut Vec<DataSharing>) {

@@ -183,7 +183,7 @@ impl<'u> Builder<'u> {
         else {
             return;
         };
-        let Some(defined) = self.function_index.named(callee.text()) else {
+        let Some(&defined) = self.function_index.named(callee.text()).first() else {
             return;
         };
         let parameters = self.functions[defined].parameters;

@@ -8,9 +8,9 @@ use rex_syntax::omp::directive::{Directive, Leaf};
 use smol_str::SmolStr;
 
 use super::Builder;
-use crate::item::{DeviceStorage, Function, Item, ItemKind, prototypes};
-use crate::program::redeclarations;
+use crate::item::{DeviceStorage, FunctionId, Item, ItemKind, prototypes};
 use crate::symbol::{SymbolId, SymbolKind};
+use crate::symbol_index::SymbolIndex;
 
 /// A `begin declare target` that is not ended yet.
 pub(super) struct Open {
@@ -199,19 +199,14 @@ impl Builder<'_> {
 
     /// A function of this name is for the device: here, if the unit defines it, else in another file.
     fn declare_target_function(&mut self, name: &str) {
-        self.add_device_functions(|function| function.name == name);
-        let external = &mut self.external_device_functions;
-        if !external.iter().any(|known| known == name) {
-            external.push(name.into());
-        }
+        self.add_device_functions(self.function_index.named(name).to_vec());
+        self.external_device_functions.insert(name.into());
     }
 
-    fn add_device_functions(&mut self, choose: impl Fn(&Function) -> bool) {
-        for (id, function) in self.functions.iter() {
-            if !function.is_main && choose(function) && !self.device_functions.contains(&id) {
-                self.device_functions.push(id);
-            }
-        }
+    fn add_device_functions(&mut self, ids: Vec<FunctionId>) {
+        let functions = &self.functions;
+        let added = ids.into_iter().filter(|id| !functions[*id].is_main);
+        self.device_functions.extend(added);
     }
 
     /// What the initializer of a device variable names is for the device, too.
@@ -238,15 +233,15 @@ impl Builder<'_> {
     /// the unit does not define are another file's.
     pub(super) fn complete_declare_target(&mut self) {
         self.add_named_in_initializers();
+        let index = SymbolIndex::of(&self.symbols);
         for (symbol, storage) in self.declare_target.clone() {
-            for same in redeclarations(&self.symbols, symbol) {
+            for same in index.redeclarations(&self.symbols, symbol) {
                 self.declare_target.entry(same).or_insert(storage);
             }
         }
-        let functions = &self.functions;
-        let is_defined = |name: &SmolStr| functions.values().any(|function| function.name == *name);
+        let functions = &self.function_index;
         self.external_device_functions
-            .retain(|name| !is_defined(name));
+            .retain(|name| functions.named(name).is_empty());
     }
 
     /// Everything that is declared between `begin declare target` and its end.
@@ -272,7 +267,7 @@ impl Builder<'_> {
                 .entry(symbol)
                 .or_insert(DeviceStorage::Enter);
         }
-        self.add_device_functions(|function| range.contains_range(function.range));
+        self.add_device_functions(self.function_index.inside(range).collect());
         let declared: Vec<SmolStr> = prototypes(&self.items)
             .filter(|(place, _)| range.contains_range(*place))
             .map(|(_, name)| name.clone())

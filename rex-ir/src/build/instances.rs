@@ -16,7 +16,9 @@ use super::carriers::Carriers;
 use super::types::declared_name;
 use crate::instance::{Instances, Instantiator};
 use crate::item::{Function, FunctionId};
+use crate::places::regions_in;
 use crate::region::{Region, RegionId};
+
 use crate::symbol::{SymbolId, SymbolKind};
 
 impl<'u> Builder<'u> {
@@ -56,8 +58,8 @@ impl<'u> Builder<'u> {
 
     fn holds_template_region(&self, id: FunctionId) -> bool {
         let is_template = self.functions[id].is_template();
-        self.regions
-            .iter()
+        let range = self.functions[id].range;
+        regions_in(&self.regions, &self.constructs, range)
             .any(|(_, region)| region.function == id && (is_template || !region.deduced.is_empty()))
     }
 
@@ -107,7 +109,7 @@ impl<'u> Builder<'u> {
         let mut regions: Vec<RegionId> = Vec::new();
         let mut region_ranges: Vec<TextRange> = Vec::new();
         let mut deduced: FxHashSet<SmolStr> = FxHashSet::default();
-        for (region, found) in self.regions.iter() {
+        for (region, found) in regions_in(&self.regions, &self.constructs, function.range) {
             if found.function == id {
                 regions.push(region);
                 region_ranges.push(self.constructs[found.construct].range);

@@ -184,15 +184,11 @@ impl<'u> Builder<'u> {
     }
 
     fn is_omp_pragma(&self, range: TextRange) -> bool {
-        self.unit.directives.iter().any(|directive| {
-            directive
-                .range
-                .intersect(range)
-                .is_some_and(|both| !both.is_empty())
-        }) || self
-            .text(range)
-            .split_whitespace()
-            .any(|word| word == "omp")
+        self.unit.directives_in(range).next().is_some()
+            || self
+                .text(range)
+                .split_whitespace()
+                .any(|word| word == "omp")
     }
 }
 

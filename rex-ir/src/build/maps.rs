@@ -356,11 +356,9 @@ impl<'u> Builder<'u> {
     /// The class whose member function surrounds a place.
     pub(super) fn this_type(&mut self, at: TextRange) -> Option<TypeId> {
         let class = self
-            .functions
-            .iter()
-            .filter(|(_, function)| function.range.contains_range(at))
-            .filter_map(|(_, function)| function.class.clone())
-            .next_back()?;
+            .function_index
+            .at(at)
+            .find_map(|id| self.functions[id].class.clone())?;
         Some(self.named_type(&class, at))
     }
 }

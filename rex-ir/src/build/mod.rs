@@ -17,7 +17,6 @@ mod dependent_members;
 mod designators;
 mod extents;
 mod foreign;
-mod function_index;
 mod hoisted;
 mod implicit;
 mod instances;
@@ -39,8 +38,7 @@ mod views;
 
 pub use implicit::defaultmap_behavior;
 
-use function_index::FunctionIndex;
-
+use indexmap::IndexSet;
 use la_arena::Arena;
 use rex_syntax::TextRange;
 use rex_syntax::diag::{Code, Diagnostic, Diagnostics};
@@ -51,14 +49,16 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 
 use crate::abi::Requirements;
+use crate::function_index::FunctionIndex;
 use crate::instance::Instances;
 use crate::item::{DeviceStorage, Function, FunctionId, Item};
 use crate::lifecycle::Lifecycle;
 use crate::map::{Lvalue, Mapper};
-use crate::program::{DeclaredReduction, DeviceCode, Program};
+use crate::program::{DeclaredReduction, DeviceCode, Program, friends};
 use crate::region::{Construct, DataConstruct, LoopNest, Region};
 use crate::static_member::StaticMember;
 use crate::symbol::{ScopeId, ScopeTree, Symbol, SymbolId};
+use crate::symbol_index::SymbolIndex;
 use crate::ty::{RecordId, TypeId, TypeTable};
 
 /// Builds the program of a unit.
@@ -73,7 +73,10 @@ pub fn build(sources: SourceMap, unit: Unit) -> (Program, Diagnostics) {
         unit,
         items: built.items,
         functions: built.functions,
+        function_index: built.function_index,
+        friends: friends(&built.types),
         types: built.types,
+        symbol_index: SymbolIndex::of(&built.symbols),
         symbols: built.symbols,
         scopes: built.scopes,
         constructs: built.constructs,
@@ -125,8 +128,8 @@ struct Builder<'u> {
     declared_reductions: Vec<DeclaredReduction>,
     mappers: Vec<Mapper>,
     method_declarations: Vec<TextRange>,
-    device_functions: Vec<FunctionId>,
-    external_device_functions: Vec<SmolStr>,
+    device_functions: IndexSet<FunctionId>,
+    external_device_functions: IndexSet<SmolStr>,
     conversions: Vec<(TextRange, SmolStr)>,
     lvalues: indexmap::IndexMap<SymbolId, Lvalue>,
     static_members: indexmap::IndexMap<SymbolId, StaticMember>,
@@ -166,6 +169,7 @@ struct Built {
     scopes: ScopeTree,
     items: Vec<Item>,
     functions: Arena<Function>,
+    function_index: FunctionIndex,
     constructs: Arena<Construct>,
     nests: Arena<LoopNest>,
     regions: Arena<Region>,
@@ -175,8 +179,8 @@ struct Built {
     declared_reductions: Vec<DeclaredReduction>,
     mappers: Vec<Mapper>,
     method_declarations: Vec<TextRange>,
-    device_functions: Vec<FunctionId>,
-    external_device_functions: Vec<SmolStr>,
+    device_functions: IndexSet<FunctionId>,
+    external_device_functions: IndexSet<SmolStr>,
     conversions: Vec<(TextRange, SmolStr)>,
     lvalues: indexmap::IndexMap<SymbolId, Lvalue>,
     static_members: indexmap::IndexMap<SymbolId, StaticMember>,
@@ -209,8 +213,8 @@ impl<'u> Builder<'u> {
             declared_reductions: Vec::new(),
             mappers: Vec::new(),
             method_declarations: Vec::new(),
-            device_functions: Vec::new(),
-            external_device_functions: Vec::new(),
+            device_functions: IndexSet::new(),
+            external_device_functions: IndexSet::new(),
             conversions: Vec::new(),
             lvalues: indexmap::IndexMap::new(),
             static_members: indexmap::IndexMap::new(),
@@ -258,6 +262,7 @@ impl<'u> Builder<'u> {
             scopes: self.scopes,
             items: self.items,
             functions: self.functions,
+            function_index: self.function_index,
             constructs: self.constructs,
             nests: self.nests,
             regions: self.regions,

@@ -10,72 +10,77 @@ use rex_ir::namer;
 use rex_ir::program::Program;
 use rex_ir::region::{Call, Callee};
 use rex_ir::ty::TypeKind;
-use rex_syntax::TextRange;
 use rex_syntax::kind::{Field, Kind};
 use rex_syntax::omp::directive::Leaf;
+use rex_syntax::{TextRange, places};
 use smol_str::SmolStr;
 
 /// The functions of a program's device code that begin parallel regions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Forks {
     names: BTreeSet<SmolStr>,
+    /// The calls of functions of these names in functions and regions, in source order.
+    calls: Vec<Call>,
 }
 
 impl Forks {
     /// Reads the device code of a program.
     pub fn of(program: &Program) -> Forks {
-        let ids = || {
-            program
-                .device_code
-                .functions
-                .iter()
-                .map(|device| device.function)
-        };
-        let functions: Vec<&Function> = ids().map(|id| &program.functions[id]).collect();
-        let mut names: BTreeSet<SmolStr> = functions
-            .iter()
-            .filter(|function| {
-                program.constructs.iter().any(|(_, construct)| {
-                    construct.leaves.first() == Some(&Leaf::Parallel)
-                        && function.body.contains_range(construct.range)
-                })
-            })
-            .map(|function| function.name.clone())
+        let devices = program.device_code.functions.iter();
+        let functions: Vec<&Function> = devices
+            .map(|device| &program.functions[device.function])
             .collect();
-        if names.is_empty() {
-            return Forks::default();
+        let mut forks = Forks {
+            names: functions
+                .iter()
+                .filter(|function| {
+                    program
+                        .constructs_in(function.body)
+                        .any(|(_, construct)| construct.leaves.first() == Some(&Leaf::Parallel))
+                })
+                .map(|function| function.name.clone())
+                .collect(),
+            calls: Vec::new(),
+        };
+        if forks.names.is_empty() {
+            return forks;
         }
-        loop {
-            let reached = Forks {
-                names: names.clone(),
-            };
+        let all = calls(program);
+        let mut n_names = 0;
+        while n_names != forks.names.len() {
+            n_names = forks.names.len();
+            forks.keep_calls(&all);
             let more: Vec<SmolStr> = functions
                 .iter()
-                .filter(|function| !names.contains(&function.name))
-                .filter(|function| reached.calls_in(program, function.body).next().is_some())
+                .filter(|function| !forks.names.contains(&function.name))
+                .filter(|function| forks.calls_in(program, function.body).next().is_some())
                 .map(|function| function.name.clone())
                 .collect();
-            if more.is_empty() {
-                break;
-            }
-            names.extend(more);
+            forks.names.extend(more);
         }
-        names.retain(|name| {
-            ids()
-                .filter(|id| program.functions[*id].name == *name)
-                .all(|id| has_team_form(program, id))
+        forks.names.retain(|name| {
+            let mut named = program.device_functions_named(name);
+            named.all(|device| has_team_form(program, device.function))
         });
         // One name in several namespaces, or of members and others.
-        names.retain(|name| {
-            let mut same = functions.iter().filter(|function| function.name == *name);
-            let home = |function: &&Function| match function.class {
+        forks.names.retain(|name| {
+            let named = program.device_functions_named(name);
+            let mut same = named.map(|device| &program.functions[device.function]);
+            let home = |function: &Function| match function.class {
                 Some(_) => None,
                 None => Some(function.namespaces.clone()),
             };
             let first = same.next().map(home);
             same.all(|function| Some(home(function)) == first)
         });
-        Forks { names }
+        forks.keep_calls(&all);
+        forks
+    }
+
+    /// Takes the calls of its names from all calls.
+    fn keep_calls(&mut self, all: &[&Call]) {
+        let named = all.iter().filter(|call| self.names.contains(&call.name));
+        self.calls = named.map(|call| (*call).clone()).collect();
     }
 
     /// Whether a function of this name has a form for a team.
@@ -90,11 +95,8 @@ impl Forks {
         name: &str,
     ) -> impl Iterator<Item = &'p Function> {
         program
-            .device_code
-            .functions
-            .iter()
+            .device_functions_named(name)
             .map(|device| &program.functions[device.function])
-            .filter(move |function| function.name == name)
     }
 
     /// The name of a function's form for a team, with the namespaces that it stands in unless it is a member.
@@ -129,22 +131,12 @@ impl Forks {
         program: &'p Program,
         range: TextRange,
     ) -> impl Iterator<Item = TextRange> + use<'p> {
-        let mut places: Vec<TextRange> = program
-            .functions
-            .iter()
-            .flat_map(|(_, function)| &function.calls)
-            .chain(program.regions.iter().flat_map(|(_, region)| &region.calls))
-            .filter(|call| {
-                self.names.contains(&call.name)
-                    && range.contains_range(call.at)
-                    && program.text(call.at) == call.name
-                    && self.can_be_meant(program, call)
-            })
+        let mut places: Vec<TextRange> = places::inside(&self.calls, range, |call| call.at)
+            .filter(|call| program.text(call.at) == call.name && self.can_be_meant(program, call))
             .map(|call| call.at)
             .filter(|at| {
-                !program.constructs.iter().any(|(_, construct)| {
-                    range.contains_range(construct.range)
-                        && construct.range != range
+                !program.constructs_in(range).any(|(_, construct)| {
+                    construct.range != range
                         && construct.range.contains_range(*at)
                         && is_executed_by_threads(construct.leaves.first().copied())
                 })
@@ -154,6 +146,18 @@ impl Forks {
         places.dedup();
         places.into_iter()
     }
+}
+
+/// The calls of all functions and regions, in source order.
+fn calls(program: &Program) -> Vec<&Call> {
+    let functions = program.functions.values();
+    let regions = program.regions.values();
+    let mut calls: Vec<&Call> = functions
+        .flat_map(|function| &function.calls)
+        .chain(regions.flat_map(|region| &region.calls))
+        .collect();
+    calls.sort_by_key(|call| call.at.start());
+    calls
 }
 
 /// Whether the statement of a construct in sequential code is executed by single threads.
@@ -234,9 +238,7 @@ fn calls_itself(program: &Program, name: &SmolStr) -> bool {
     let mut pending = vec![name];
     while let Some(next) = pending.pop() {
         let callees = program
-            .functions
-            .iter()
-            .filter(|(_, function)| function.name == *next)
+            .functions_named(next)
             .flat_map(|(_, function)| &function.calls)
             .map(|call| &call.name);
         for callee in callees {

@@ -142,9 +142,7 @@ impl Planner<'_> {
             let Some(array) = self.sized(*symbol) else {
                 continue;
             };
-            let declares_one = |symbol: &&Symbol| symbol.declaration == Some(*declaration);
-            let is_alone = program.symbols.values().filter(declares_one).count() == 1;
-            if is_alone {
+            if program.declared_by(*declaration).count() == 1 {
                 replacements.push((*declaration, Plan::Declare(vec![array])));
             } else {
                 let name = program.name(*symbol);

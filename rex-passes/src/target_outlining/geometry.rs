@@ -13,6 +13,7 @@ use rex_syntax::omp::clause::{Clause, ClauseName};
 use rex_syntax::omp::directive::Leaf;
 use rex_syntax::{TextRange, lex};
 
+use indexmap::IndexSet;
 use smol_str::SmolStr;
 
 use super::{Shape, conditional, queries};
@@ -226,9 +227,8 @@ impl Asked {
     }
 
     fn add_all(&mut self, program: &Program, within: TextRange) {
-        for (_, inner) in program.constructs.iter() {
-            if within.contains_range(inner.range)
-                && inner.has(Leaf::Parallel)
+        for (_, inner) in program.constructs_in(within) {
+            if inner.has(Leaf::Parallel)
                 && let Some(expression) = num_threads(program, inner)
             {
                 self.add(program, expression, within);
@@ -258,14 +258,13 @@ impl Asked {
 }
 
 /// The functions that calls lead to.
-fn reached(program: &Program, calls: &[Call]) -> Vec<FunctionId> {
-    let mut found: Vec<FunctionId> = Vec::new();
+fn reached(program: &Program, calls: &[Call]) -> IndexSet<FunctionId> {
+    let mut found: IndexSet<FunctionId> = IndexSet::new();
     let mut names: Vec<&SmolStr> = calls.iter().map(|call| &call.name).collect();
     while let Some(name) = names.pop() {
-        for device in &program.device_code.functions {
-            let function = &program.functions[device.function];
-            if function.name == *name && !found.contains(&device.function) {
-                found.push(device.function);
+        for device in program.device_functions_named(name) {
+            if found.insert(device.function) {
+                let function = &program.functions[device.function];
                 names.extend(function.calls.iter().map(|call| &call.name));
             }
         }

@@ -184,9 +184,7 @@ impl<'p> Planner<'p> {
         let mut end = range.start();
         let inside: Vec<(ConstructId, TextRange)> = self
             .program
-            .constructs
-            .iter()
-            .filter(|(_, construct)| range.contains_range(construct.range))
+            .constructs_in(range)
             .map(|(id, construct)| (id, construct.range))
             .collect();
         for (id, place) in inside {

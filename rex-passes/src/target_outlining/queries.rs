@@ -127,20 +127,19 @@ pub(super) fn asks_for_thread(program: &Program, range: TextRange) -> bool {
 
 /// Whether a function shares work among the threads of its caller.
 fn shares_work(program: &Program, range: TextRange) -> bool {
-    program.constructs.iter().any(|(_, construct)| {
-        range.contains_range(construct.range)
-            && matches!(
-                construct.leaves.first(),
-                Some(
-                    Leaf::For
-                        | Leaf::Loop
-                        | Leaf::Sections
-                        | Leaf::Single
-                        | Leaf::Master
-                        | Leaf::Masked
-                        | Leaf::Barrier
-                )
+    program.constructs_in(range).any(|(_, construct)| {
+        matches!(
+            construct.leaves.first(),
+            Some(
+                Leaf::For
+                    | Leaf::Loop
+                    | Leaf::Sections
+                    | Leaf::Single
+                    | Leaf::Master
+                    | Leaf::Masked
+                    | Leaf::Barrier
             )
+        )
     })
 }
 
@@ -149,14 +148,12 @@ fn depends_on_place(program: &Program, region: RegionId) -> bool {
     let outermost = &program.constructs[program.regions[region].construct];
     asks(program, outermost.range, THREAD_QUERIES).any(|at| {
         let mut forks = program
-            .constructs
-            .iter()
+            .constructs_in(outermost.range)
             .map(|(_, construct)| construct)
             .filter(|construct| {
-                outermost.range.contains_range(construct.range)
-                    && construct
-                        .statement
-                        .is_some_and(|statement| statement.contains_range(at))
+                construct
+                    .statement
+                    .is_some_and(|statement| statement.contains_range(at))
                     && construct.has(Leaf::Parallel)
             });
         let first = forks.next();

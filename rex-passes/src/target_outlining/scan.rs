@@ -97,10 +97,10 @@ impl Planner<'_> {
         if body.kind() != Kind::CompoundStatement || body.range() != iteration {
             return None;
         }
-        let mut scans = program.constructs.values().filter(|construct| {
-            construct.leaves.first() == Some(&Leaf::Scan)
-                && iteration.contains_range(construct.range)
-        });
+        let inside = program.constructs_in(iteration);
+        let mut scans = inside
+            .map(|(_, construct)| construct)
+            .filter(|construct| construct.leaves.first() == Some(&Leaf::Scan));
         let (scan, None) = (scans.next()?, scans.next()) else {
             return None;
         };

@@ -35,12 +35,11 @@ pub(super) fn forks_inside(program: &Program, forks: &Forks, id: ConstructId) ->
 
 /// Whether a range holds a parallel region, a `distribute` whose iterations do, or a call of a function that begins one.
 fn forks_in(program: &Program, forks: &Forks, range: TextRange) -> bool {
-    let begins = program.constructs.iter().any(|(_, construct)| {
-        range.contains_range(construct.range)
-            && matches!(
-                construct.leaves.first(),
-                Some(Leaf::Parallel | Leaf::Distribute | Leaf::Loop)
-            )
+    let begins = program.constructs_in(range).any(|(_, construct)| {
+        matches!(
+            construct.leaves.first(),
+            Some(Leaf::Parallel | Leaf::Distribute | Leaf::Loop)
+        )
     });
     begins || forks.calls_in(program, range).next().is_some()
 }
@@ -177,11 +176,7 @@ impl<'p> Team<'_, 'p> {
     fn construct_of(&self, node: Node<'p>) -> Option<ConstructId> {
         let program = self.program();
         let directive = program.unit.directive_of(node)?;
-        program
-            .constructs
-            .iter()
-            .find(|(_, construct)| construct.directives.first() == Some(&directive))
-            .map(|(id, _)| id)
+        program.construct_of(directive)
     }
 
     fn is_fork(&self, node: Node<'p>) -> bool {
@@ -278,11 +273,7 @@ impl<'p> Team<'_, 'p> {
         let initializer = node.field(Field::Initializer);
         let symbol = initializer.and_then(|initializer| {
             let program = self.program();
-            program
-                .symbols
-                .iter()
-                .find(|(_, symbol)| symbol.declaration == Some(initializer.range()))
-                .map(|(id, _)| id)
+            program.declared_by(initializer.range()).next()
         });
         if let Some(symbol) = symbol
             && self.is_uniform_loop(node, symbol)

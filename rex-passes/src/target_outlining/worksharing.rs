@@ -69,20 +69,16 @@ impl Planner<'_> {
         let node = program.unit.tree.root().smallest_at(statement);
         let marked = |range: TextRange| {
             program
-                .constructs
-                .iter()
+                .constructs_in(range)
                 .map(|(_, inner)| inner)
                 .find(|inner| inner.range == range && inner.leaves.first() == Some(&Leaf::Section))
                 .and_then(|inner| inner.statement)
         };
         let own: Vec<TextRange> = program
-            .constructs
-            .iter()
+            .constructs_in(statement)
             .map(|(_, inner)| inner)
             .filter(|inner| {
-                statement.contains_range(inner.range)
-                    && inner.range != construct.range
-                    && inner.leaves.first() == Some(&Leaf::Section)
+                inner.range != construct.range && inner.leaves.first() == Some(&Leaf::Section)
             })
             .map(|inner| inner.range)
             .collect();

@@ -11,6 +11,7 @@ use crate::build::Builder;
 use crate::build::implicit::ImplicitRules;
 use crate::map::MapItem;
 use crate::namer;
+use crate::places::constructs_in;
 use crate::region::{Capture, CapturedObject, ConstructId, Transport};
 use crate::symbol::{SymbolId, SymbolKind};
 use crate::ty::{Meaning, TypeId, TypeKind};
@@ -101,9 +102,8 @@ impl Builder<'_> {
     fn is_updated_in_turn(&self, symbol: SymbolId, construct: ConstructId) -> bool {
         let region = self.constructs[construct].range;
         let name = &self.symbols[symbol].name;
-        self.constructs.iter().any(|(_, inner)| {
-            region.contains_range(inner.range)
-                && matches!(inner.leaves.first(), Some(Leaf::Atomic | Leaf::Critical))
+        constructs_in(&self.constructs, region).any(|(_, inner)| {
+            matches!(inner.leaves.first(), Some(Leaf::Atomic | Leaf::Critical))
                 && lex::identifiers(self.source, inner.range).any(|at| {
                     self.text(at) == name.as_str()
                         && self.scopes.resolve(&self.symbols, name, at) == Some(symbol)

@@ -9,6 +9,7 @@ use crate::build::Builder;
 use crate::build::names::last_component;
 use crate::item::FunctionId;
 use crate::region::Call;
+use crate::static_member::uses_in;
 use crate::symbol::{SymbolId, SymbolKind};
 
 impl<'u> Builder<'u> {
@@ -30,9 +31,8 @@ impl<'u> Builder<'u> {
                 self.collect_function_uses(list, &mut calls, &mut globals);
             }
             let range = self.functions[id].range;
-            let members = self.static_member_uses.iter();
-            let members = members.filter(|(at, _)| range.contains_range(*at));
-            globals.extend(members.map(|(_, symbol)| *symbol));
+            let members = uses_in(&self.static_member_uses, range);
+            globals.extend(members.map(|(_, symbol)| symbol));
             self.functions[id].calls = calls;
             self.functions[id].globals = globals.into_iter().collect();
         }

@@ -13,7 +13,9 @@ use crate::build::Builder;
 use crate::build::names::squeeze;
 use crate::changes;
 use crate::item::DeviceStorage;
+use crate::places::constructs_around;
 use crate::region::{Call, CapturedObject, ConstructId, SharingAttribute};
+use crate::static_member::uses_in;
 use crate::symbol::{SymbolId, SymbolKind};
 use crate::ty::TypeKind;
 
@@ -355,10 +357,8 @@ impl<'u> Builder<'u> {
     /// `object.count`, where `count` is a static member.
     pub(super) fn use_members_of_objects(&mut self, statement: TextRange, uses: &mut Uses) {
         let unit = self.unit;
-        let inside = self.static_member_uses.iter().copied();
-        let inside: Vec<(TextRange, SymbolId)> = inside
-            .filter(|(at, _)| statement.contains_range(*at))
-            .collect();
+        let inside: Vec<(TextRange, SymbolId)> =
+            uses_in(&self.static_member_uses, statement).collect();
         for (at, symbol) in inside {
             let node = unit.tree.root().smallest_at(at);
             let whole = node
@@ -389,11 +389,8 @@ impl<'u> Builder<'u> {
     /// Whether a construct inside the region gives each thread its own copy at this place.
     fn is_private_inside(&self, symbol: SymbolId, at: TextRange, region: ConstructId) -> bool {
         let whole = self.constructs[region].range;
-        self.constructs.iter().any(|(id, construct)| {
-            let contains_use = |statement: TextRange| statement.contains_range(at);
-            if !construct.statement.is_some_and(contains_use)
-                || !whole.contains_range(construct.range)
-            {
+        constructs_around(&self.constructs, at).any(|(id, construct)| {
+            if !whole.contains_range(construct.range) {
                 return false;
             }
             let listed = id != region

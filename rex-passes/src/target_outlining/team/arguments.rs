@@ -70,18 +70,11 @@ impl<'p> Team<'_, 'p> {
             .forks
             .named(program, name)
             .any(|function| {
-                let mut parameters: Vec<_> = program
-                    .symbols
-                    .values()
-                    .filter(|symbol| {
-                        symbol.kind == SymbolKind::Parameter
-                            && symbol
-                                .declared_at
-                                .is_some_and(|at| function.parameters.contains_range(at))
-                    })
-                    .collect();
-                parameters.sort_by_key(|symbol| symbol.declared_at.map(TextRange::start));
-                parameters.get(position).is_some_and(|symbol| {
+                let mut parameters = program
+                    .declared_in(function.parameters)
+                    .map(|id| &program.symbols[id])
+                    .filter(|symbol| symbol.kind == SymbolKind::Parameter);
+                parameters.nth(position).is_some_and(|symbol| {
                     matches!(program.types.get(symbol.ty).kind, TypeKind::Reference(_))
                 })
             })

@@ -19,20 +19,16 @@ pub(crate) fn function_body(planner: &mut Planner<'_>, function: FunctionId) -> 
     let team = Team { planner };
     // Sequential code changes the leader's copy of a parameter only: the team needs one.
     let shared: Vec<SymbolId> = program
-        .symbols
-        .iter()
-        .filter(|(id, symbol)| {
+        .declared_in(found.parameters)
+        .filter(|id| {
+            let symbol = &program.symbols[*id];
             symbol.kind == SymbolKind::Parameter
-                && symbol
-                    .declared_at
-                    .is_some_and(|at| found.parameters.contains_range(at))
                 && !matches!(
                     program.types.get(symbol.ty).kind,
                     TypeKind::Reference(_) | TypeKind::Array { .. }
                 )
                 && team.is_assigned(*id)
         })
-        .map(|(id, _)| id)
         .collect();
     planner.team_objects.extend(&shared);
     let body = sequential(planner, found.body);

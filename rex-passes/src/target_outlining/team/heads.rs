@@ -38,11 +38,8 @@ impl<'p> Team<'_, 'p> {
     ) -> Option<TextRange> {
         self.declaration(declaration, plans);
         let program = self.program();
-        program
-            .symbols
-            .values()
-            .find(|symbol| symbol.declaration == Some(declaration.range()))
-            .and_then(|symbol| symbol.declared_at)
+        let symbol = program.declared_by(declaration.range()).next()?;
+        program.symbols[symbol].declared_at
     }
 
     /// `while (T x = value)`: the variable is a new one in every turn.

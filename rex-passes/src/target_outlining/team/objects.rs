@@ -39,13 +39,11 @@ impl<'p> Team<'_, 'p> {
     pub(super) fn declaration(&mut self, node: Node<'p>, plans: &mut Vec<Plan>) {
         let program = self.program();
         let symbols: Vec<SymbolId> = program
-            .symbols
-            .iter()
-            .filter(|(_, symbol)| {
-                symbol.declaration == Some(node.range())
-                    && matches!(symbol.kind, SymbolKind::Local | SymbolKind::StaticLocal)
+            .declared_by(node.range())
+            .filter(|id| {
+                let kind = program.symbols[*id].kind;
+                matches!(kind, SymbolKind::Local | SymbolKind::StaticLocal)
             })
-            .map(|(id, _)| id)
             .collect();
         let replicated = symbols.iter().all(|symbol| self.is_replicated(*symbol));
         if symbols.is_empty() || replicated {

@@ -43,11 +43,7 @@ impl<'p> Team<'_, 'p> {
             .children()
             .find(|child| child.kind() != Kind::Comment)?;
         let program = self.program();
-        let (symbol, _) = program.symbols.iter().find(|(_, symbol)| {
-            symbol
-                .declared_at
-                .is_some_and(|at| declarator.range().contains_range(at))
-        })?;
+        let symbol = program.declared_in(declarator.range()).next()?;
         let declaration = TextRange::new(first.range().start(), declarator.range().end());
         Some((symbol, declaration))
     }

@@ -1,0 +1,72 @@
+//! Constants and functions that types name.
+//!
+//! Types are kept, so what they name has to be: `int values[N];`, `int words[divide_up(N, 4)];`. Only constants whose value the compiler knows and `constexpr` functions can be meant.
+
+use std::collections::BTreeSet;
+
+use rex_ir::item::{Function, Item, ItemKind};
+use rex_ir::program::Program;
+use rex_ir::region::Call;
+use rex_ir::symbol::{SymbolId, SymbolKind};
+use rex_ir::ty::Category;
+use rex_syntax::{TextRange, lex};
+
+use super::reach::Search;
+
+/// Adds what the types of the unit name.
+pub(super) fn add_of_types(search: &mut Search<'_>) {
+    let program = search.program;
+    add_of_items(search, &program.items, &constexpr_functions(program));
+}
+
+fn add_of_items(search: &mut Search<'_>, items: &[Item], constexpr_functions: &BTreeSet<&str>) {
+    let program = search.program;
+    for item in items {
+        match &item.kind {
+            ItemKind::Block { items, .. } => add_of_items(search, items, constexpr_functions),
+            ItemKind::Type => {
+                for at in lex::identifiers(program.source(), item.range) {
+                    let name = program.text(at);
+                    let found = program.scopes.resolve(&program.symbols, name, at);
+                    let Some(symbol) = found else { continue };
+                    if is_constant(program, symbol) {
+                        search.reached.variables.insert(symbol);
+                    } else if program.symbols[symbol].kind == SymbolKind::Function
+                        && constexpr_functions.contains(name)
+                    {
+                        search.pending.push(Call::of_function(name, at));
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn is_constant(program: &Program, symbol: SymbolId) -> bool {
+    let found = &program.symbols[symbol];
+    let is_constexpr = || {
+        found
+            .declaration
+            .is_some_and(|declaration| program.text(declaration).contains("constexpr"))
+    };
+    let is_known = || {
+        found
+            .initializer
+            .is_some_and(|value| !program.text(value).contains('(') || is_constexpr())
+    };
+    found.kind == SymbolKind::Global
+        && program.types.get(found.ty).is_const
+        && program.types.category(found.ty) == Category::Scalar
+        && is_known()
+}
+
+/// The names of the functions of the unit that are `constexpr`.
+fn constexpr_functions(program: &Program) -> BTreeSet<&str> {
+    let is_one = |function: &&Function| {
+        let head = TextRange::new(function.range.start(), function.body.start());
+        program.text(head).contains("constexpr")
+    };
+    let functions = program.functions.values().filter(is_one);
+    functions.map(|function| function.name.as_str()).collect()
+}

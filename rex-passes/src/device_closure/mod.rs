@@ -1,0 +1,109 @@
+//! `device-closure`: the functions and variables that device code reaches.
+//!
+//! Starts from the calls of all target regions and follows calls by name: every overload of a name is taken, and every operator. A function needs no `declare target`. File-scope variables that
+//! device functions name get a copy on the device (OpenMP's implicit rule), constants are copied without an offload entry.
+
+mod constants;
+mod members;
+mod objects;
+mod reach;
+mod report;
+mod variables;
+
+use indexmap::IndexSet;
+use rex_ir::facet::Facet;
+use rex_ir::item::{DeviceStorage, FunctionId};
+use rex_ir::kernel::BodyText;
+use rex_ir::program::{DeviceCode, DeviceFunction, Program, device_place};
+use rex_ir::symbol::SymbolId;
+use rex_syntax::TextRange;
+
+use crate::pass::{Outcome, Pass, PassCx, PassInfo};
+use crate::{allocator_traits, private_storage};
+
+/// The pass.
+#[derive(Clone, Copy, Debug)]
+pub struct DeviceClosure;
+
+static INFO: PassInfo = PassInfo {
+    name: "device-closure",
+    summary: "functions and variables that device code reaches",
+    reads: Facet::ITEMS
+        .union(Facet::TYPES)
+        .union(Facet::REGIONS)
+        .union(Facet::CAPTURES),
+    writes: Facet::DEVICE_CODE,
+    after: &[],
+};
+
+impl Pass for DeviceClosure {
+    fn info(&self) -> &'static PassInfo {
+        &INFO
+    }
+
+    fn run(&self, cx: &mut PassCx<'_>) -> Outcome {
+        let code = device_code(cx);
+        let changed = cx.program.device_code != code;
+        cx.program.device_code = code;
+        Outcome { changed }
+    }
+}
+
+fn device_code(cx: &mut PassCx<'_>) -> DeviceCode {
+    let program = &*cx.program;
+    if program.regions.is_empty()
+        && program.declare_target.is_empty()
+        && program.device_functions.is_empty()
+    {
+        return DeviceCode::default();
+    }
+    let mut reached = reach::reached(program);
+    let variables = variables::declarations(program, &reached.variables);
+    report::missing(cx, std::mem::take(&mut reached.missing));
+    report::members_of_templates(cx, &variables);
+    report::maps_without_effect(cx, &variables);
+
+    let texts = texts(cx.program, &reached.functions);
+    private_storage::report(cx, &texts);
+    report::untranslatable(cx, &texts);
+    allocator_traits::report(cx, &texts);
+
+    let program = &*cx.program;
+    let host_members = members::of_host(program, &reached.functions, &variables);
+    let mut functions: Vec<FunctionId> = reached.functions.into_iter().collect();
+    functions.sort_by_key(|id| program.functions[*id].range.start());
+    let mut variables: Vec<(SymbolId, DeviceStorage)> = variables
+        .into_iter()
+        .map(|symbol| (symbol, variables::storage(program, symbol)))
+        .collect();
+    variables.sort_by_key(|(symbol, _)| device_place(&program.symbols[*symbol]));
+    let functions = functions.into_iter();
+    DeviceCode {
+        tracks_threads: program.device_code.tracks_threads,
+        functions: functions.map(|id| planned(program, id)).collect(),
+        variables,
+        host_members,
+        header_functions: reached.header_functions.into_iter().collect(),
+        external_functions: reached.external_functions,
+    }
+}
+
+/// A function of the device file. A later pass may have replaced directives in its body already.
+fn planned(program: &Program, function: FunctionId) -> DeviceFunction {
+    let known = program.device_function(function);
+    let verbatim = || DeviceFunction {
+        function,
+        body: BodyText::verbatim(program.functions[function].range),
+        words: Vec::new(),
+        team: None,
+    };
+    known.cloned().unwrap_or_else(verbatim)
+}
+
+/// The text of device code.
+fn texts(program: &Program, functions: &IndexSet<FunctionId>) -> Vec<TextRange> {
+    let regions = program.regions.values();
+    let statements = regions.filter_map(|region| program.constructs[region.construct].statement);
+    let bodies = functions.iter().map(|id| program.functions[*id].range);
+    statements.chain(bodies).collect()
+}

@@ -1,0 +1,287 @@
+//! What device code reaches, call by call.
+
+use std::collections::BTreeSet;
+
+use indexmap::IndexSet;
+use rex_ir::headers;
+use rex_ir::item::{FunctionId, prototypes};
+use rex_ir::program::{Program, ReductionInitializer};
+use rex_ir::region::{Call, Callee};
+use rex_ir::symbol::{SymbolId, SymbolKind};
+use rex_ir::ty::RecordId;
+use rex_syntax::lex;
+use rustc_hash::FxHashSet;
+use smol_str::SmolStr;
+
+use super::{constants, objects, variables};
+use crate::analysis::device_functions;
+
+/// What device code reaches.
+#[derive(Default)]
+pub(super) struct Reached {
+    pub(super) functions: IndexSet<FunctionId>,
+    pub(super) variables: IndexSet<SymbolId>,
+    pub(super) header_functions: IndexSet<SmolStr>,
+    pub(super) external_functions: IndexSet<SmolStr>,
+    /// Calls that nothing in the unit answers.
+    pub(super) missing: Vec<Call>,
+}
+
+/// The search for it.
+pub(super) struct Search<'p> {
+    pub(super) program: &'p Program,
+    pub(super) reached: Reached,
+    /// Calls still to follow.
+    pub(super) pending: Vec<Call>,
+    /// Classes whose constructors and destructors are taken.
+    pub(super) constructed: FxHashSet<RecordId>,
+    followed: FxHashSet<SmolStr>,
+    /// Names of classes and of their member functions.
+    members: FxHashSet<&'p str>,
+    /// Names of functions that the unit declares.
+    declared: BTreeSet<&'p str>,
+    /// The calls that regions have themselves.
+    calls_of_regions: FxHashSet<&'p Call>,
+}
+
+/// What the device code of a program reaches.
+pub(super) fn reached(program: &Program) -> Reached {
+    let mut search = Search::new(program);
+    search.begin();
+    search.run();
+    search.reached
+}
+
+/// The names of the functions that the unit declares.
+pub(super) fn declared(program: &Program) -> BTreeSet<&str> {
+    let declared = prototypes(&program.items);
+    declared.map(|(_, name)| name.as_str()).collect()
+}
+
+impl<'p> Search<'p> {
+    fn new(program: &'p Program) -> Search<'p> {
+        let records = program.types.records.values();
+        let members = records.flat_map(|record| {
+            let methods = record.methods.iter();
+            let methods = methods.map(|method| method.name.as_str());
+            methods.chain([record.name.as_str()])
+        });
+        let regions = program.regions.values();
+        Search {
+            program,
+            reached: Reached::default(),
+            pending: Vec::new(),
+            constructed: FxHashSet::default(),
+            followed: FxHashSet::default(),
+            members: members.collect(),
+            declared: declared(program),
+            calls_of_regions: regions.flat_map(|region| &region.calls).collect(),
+        }
+    }
+
+    /// What regions, directives and declarations name.
+    fn begin(&mut self) {
+        let program = self.program;
+        // Other files may call these.
+        for id in &program.device_functions {
+            self.take(*id);
+        }
+        let variables = &mut self.reached.variables;
+        for region in program.regions.values() {
+            self.pending.extend(region.calls.iter().cloned());
+            variables.extend(region.device_globals.iter().copied());
+        }
+        for lambda in &program.instances.closures {
+            self.pending.extend(lambda.calls.iter().cloned());
+            variables.extend(lambda.globals.iter().copied());
+        }
+        variables.extend(program.declare_target.keys().copied());
+        self.call_reductions();
+        if !program.regions.is_empty() || !program.device_functions.is_empty() {
+            self.take_implicit_functions();
+        }
+        constants::add_of_types(self);
+    }
+
+    /// What the reductions that the program declares call.
+    fn call_reductions(&mut self) {
+        let program = self.program;
+        for reduction in &program.declared_reductions {
+            let initializer = reduction.initializer.map(|initializer| match initializer {
+                ReductionInitializer::Value(range) | ReductionInitializer::Call(range) => range,
+            });
+            let texts = [Some(reduction.combiner), initializer];
+            for range in texts.into_iter().flatten() {
+                for at in lex::identifiers(program.source(), range) {
+                    let name = program.text(at);
+                    let resolved = program.scopes.resolve(&program.symbols, name, at);
+                    if resolved.is_some_and(|id| program.symbols[id].kind == SymbolKind::Function) {
+                        self.pending.push(Call::of_function(name, at));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Operators, constructors and destructors outside of classes: nothing names these where they are used.
+    fn take_implicit_functions(&mut self) {
+        let program = self.program;
+        let host_classes = host_classes(program);
+        for (id, function) in program.functions.iter() {
+            let class = function.class.as_ref();
+            let is_implicit = function.name.starts_with("operator")
+                || function.name.starts_with('~')
+                || class == Some(&function.name);
+            let is_host_class = class.is_some_and(|class| host_classes.contains(class));
+            if is_implicit && !function.in_class && !is_host_class {
+                self.take(id);
+            }
+        }
+    }
+
+    /// Follows calls, initializers and the objects that texts make until nothing is left.
+    fn run(&mut self) {
+        let program = self.program;
+        let regions = program.regions.values();
+        let regions = regions.map(|region| program.constructs[region.construct].range);
+        let mut regions = regions.collect::<Vec<_>>().into_iter();
+        let (mut n_read, mut n_scanned) = (0, 0);
+        loop {
+            while let Some(call) = self.pending.pop() {
+                self.follow(&call);
+            }
+            if let Some(symbol) = self.reached.variables.get_index(n_read).copied() {
+                n_read += 1;
+                variables::read_initializer(self, symbol);
+                let ty = program.symbols[symbol].ty;
+                objects::construct(self, program.types.innermost_element(ty));
+                continue;
+            }
+            // The texts of device code one after the other: the regions, then the functions as they are found.
+            let text = regions.next().or_else(|| {
+                let function = self.reached.functions.get_index(n_scanned)?;
+                n_scanned += 1;
+                Some(program.functions[*function].range)
+            });
+            let Some(text) = text else { break };
+            objects::construct_in(self, text);
+        }
+    }
+
+    /// Takes a function, unless it is the host's: whatever names such a function, it is none of the device.
+    pub(super) fn take(&mut self, id: FunctionId) {
+        if !self.program.holds_target_constructs(id) {
+            self.take_as_it_is(id);
+        }
+    }
+
+    fn take_as_it_is(&mut self, id: FunctionId) {
+        if !self.reached.functions.insert(id) {
+            return;
+        }
+        let function = &self.program.functions[id];
+        self.pending.extend(function.calls.iter().cloned());
+        let symbols = &self.program.symbols;
+        // Variables that all functions share.
+        let globals = function.globals.iter().copied().filter(|symbol| {
+            let kind = symbols[*symbol].kind;
+            matches!(kind, SymbolKind::Global | SymbolKind::StaticField)
+        });
+        self.reached.variables.extend(globals);
+    }
+
+    fn follow(&mut self, call: &Call) {
+        if !self.followed.insert(call.name.clone()) {
+            return;
+        }
+        let program = self.program;
+        let mut found = false;
+        for (id, _) in named(program, &call.name) {
+            found = true;
+            self.take(id);
+        }
+        if found || device_functions::is_known(&call.name) {
+            self.take_with_regions(call);
+        } else if self.may_be_function(call) {
+            self.take_from_elsewhere(call);
+        }
+    }
+
+    /// Whether a name that is no function of the unit may be one of another file. A variable of function type or a functor, a type (constructor), a
+    /// member, a macro: there is nothing to copy.
+    fn may_be_function(&self, call: &Call) -> bool {
+        let program = self.program;
+        let resolved = program
+            .scopes
+            .resolve(&program.symbols, &call.name, call.at);
+        resolved.is_none_or(|id| program.symbols[id].kind == SymbolKind::Function)
+            && call.callee != Callee::Member
+            && !self.members.contains(call.name.as_str())
+            && program.macro_at(&call.name, call.at).is_none()
+    }
+
+    /// Takes a function of a header or of another file.
+    fn take_from_elsewhere(&mut self, call: &Call) {
+        let program = self.program;
+        if let Some(declaration) = headers::function_declaration(&program.unit, &call.name)
+            && declaration.project_file.is_some()
+            && declaration.is_defined()
+        {
+            self.reached.header_functions.insert(call.name.clone());
+            let text = &declaration.text;
+            let names = lex::identifiers(text, lex::whole(text));
+            let calls = names.map(|at| Call::of_function(&text[at], call.at));
+            self.pending.extend(calls);
+            return;
+        }
+        if program.external_device_functions.contains(&call.name) {
+            self.reached.external_functions.insert(call.name.clone());
+            return;
+        }
+        if self.declared.contains(call.name.as_str()) {
+            self.reached.external_functions.insert(call.name.clone());
+        }
+        let is_called_in_text = program.text(call.at) == call.name;
+        if is_called_in_text {
+            self.reached.missing.push(call.clone());
+        }
+    }
+
+    /// A region may call a function with regions of its own, if there is no other of the name: the thread that calls executes them.
+    fn take_with_regions(&mut self, call: &Call) {
+        let program = self.program;
+        let holds_regions_only = |id: FunctionId| {
+            let range = program.functions[id].range;
+            let mut data = program.data_constructs_in(range);
+            program.holds_target_constructs(id)
+                && !data.any(|(_, construct)| construct.function == id)
+        };
+        let is_called = call.callee == Callee::Function && self.calls_of_regions.contains(call);
+        if is_called && named(program, &call.name).all(|(id, _)| holds_regions_only(id)) {
+            for (id, _) in named(program, &call.name) {
+                self.take_as_it_is(id);
+            }
+        }
+    }
+}
+
+/// The functions that a call of a name may mean.
+fn named<'p>(
+    program: &'p Program,
+    name: &str,
+) -> impl Iterator<Item = (FunctionId, &'p rex_ir::item::Function)> {
+    program
+        .functions_named(name)
+        .filter(|(_, function)| !function.is_main)
+}
+
+/// Classes that work with the device: their objects are the host's, and so are constructors and the like, unless named.
+fn host_classes(program: &Program) -> IndexSet<SmolStr> {
+    let of_regions = program.regions.values().map(|region| region.function);
+    let of_data = program.data_constructs.values();
+    let of_data = of_data.map(|construct| construct.function);
+    of_regions
+        .chain(of_data)
+        .filter_map(|function| program.functions[function].class.clone())
+        .collect()
+}

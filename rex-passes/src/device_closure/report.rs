@@ -1,0 +1,152 @@
+//! What is said about device code that lacks something.
+
+use std::collections::BTreeSet;
+
+use indexmap::IndexSet;
+use rex_ir::headers;
+use rex_ir::item::DeviceStorage;
+use rex_ir::map::{MapKind, MapModifiers};
+use rex_ir::region::{Call, CapturedObject, DataConstructKind};
+use rex_ir::symbol::SymbolId;
+use rex_syntax::diag::{Code, Diagnostic, Severity};
+use rex_syntax::source::Language;
+use rex_syntax::{TextRange, TextSize};
+
+use super::reach::declared;
+use super::variables::storage;
+use crate::pass::PassCx;
+
+/// A call that nothing here defines. What the unit declares may be another file's device function, which only a link can tell;
+/// a name without a declaration is unknown.
+pub(super) fn missing(cx: &mut PassCx<'_>, missing: Vec<Call>) {
+    let declared = declared(cx.program);
+    let diagnostics: Vec<Diagnostic> = missing
+        .iter()
+        .filter_map(|call| missing_function(cx, call, &declared))
+        .collect();
+    diagnostics
+        .into_iter()
+        .for_each(|diagnostic| cx.diagnostics.push(diagnostic));
+}
+
+fn missing_function(cx: &PassCx<'_>, call: &Call, declared: &BTreeSet<&str>) -> Option<Diagnostic> {
+    let name = &call.name;
+    let is_library = headers::function_declaration(&cx.program.unit, name)
+        .is_some_and(|found| found.project_file.is_none() && !found.is_usable_anywhere());
+    if is_library {
+        let headline = format!("device code calls `{name}`, which has no device version");
+        let diagnostic = cx.diagnostic(Code::CallWithoutDefinition, call.at, headline);
+        return Some(
+            diagnostic
+                .with_note("it is a function of the host's library")
+                .with_help("move the call out of the target region"),
+        );
+    }
+    declared.contains(name.as_str()).then(|| {
+        let headline = format!("device code calls `{name}`, which this file only declares");
+        cx.diagnostic(Code::CallWithoutDefinition, call.at, headline)
+            .with_severity(Severity::Warning)
+            .with_help(format!(
+                "another file of the program must define `{name}` for the device; a `declare target` region around the declaration says so and ends this warning"
+            ))
+    })
+}
+
+/// With unified shared memory, a pointer to each instantiation of a template's member would have to be known to the runtime.
+pub(super) fn members_of_templates(cx: &mut PassCx<'_>, variables: &IndexSet<SymbolId>) {
+    for symbol in variables {
+        let program = &*cx.program;
+        let member = program.static_members.get(symbol);
+        let Some(member) = member.filter(|member| member.is_of_template) else {
+            continue;
+        };
+        if storage(program, *symbol) == DeviceStorage::Shared
+            && let Some(at) = program.symbols[*symbol].declared_at.or(member.in_class)
+        {
+            let headline = format!(
+                "the static member `{}` of a template in device code is not supported with unified shared memory",
+                program.name(*symbol)
+            );
+            let diagnostic = cx
+                .diagnostic(Code::UnsupportedCapture, at, headline)
+                .with_note("nothing lists the instantiations, each of which would need a pointer")
+                .with_help(
+                    "map it in the regions that use it, or make it a variable of a namespace",
+                );
+            cx.diagnostics.push(diagnostic);
+        }
+    }
+}
+
+/// A variable that functions of the device name is there as long as the program runs, so that maps of it move nothing.
+pub(super) fn maps_without_effect(cx: &mut PassCx<'_>, variables: &IndexSet<SymbolId>) {
+    let program = &*cx.program;
+    let regions = program.regions.values().flat_map(|region| &region.maps);
+    let constructs = program.data_constructs.values();
+    let constructs = constructs
+        .filter(|construct| construct.kind != DataConstructKind::Update)
+        .flat_map(|construct| &construct.maps);
+    let mut seen = IndexSet::new();
+    let mut found = Vec::new();
+    for item in regions.chain(constructs) {
+        let CapturedObject::Variable(symbol) = item.root else {
+            continue;
+        };
+        let moves = matches!(item.kind, MapKind::To | MapKind::From | MapKind::Tofrom)
+            && !item.modifiers.contains(MapModifiers::ALWAYS)
+            && !item.steps.iter().any(|step| step.follows_pointer);
+        let is_implicit = !program.declare_target.contains_key(&symbol);
+        let has_entry = matches!(
+            storage(program, symbol),
+            DeviceStorage::Enter | DeviceStorage::Constructed
+        );
+        if moves && is_implicit && variables.contains(&symbol) && has_entry && seen.insert(symbol) {
+            found.push((item.at, program.name(symbol).clone()));
+        }
+    }
+    for (at, name) in found {
+        let diagnostic = cx
+            .diagnostic(
+                Code::MapListItem,
+                at,
+                format!("this map does not move `{name}`, which device functions name"),
+            )
+            .with_severity(Severity::Warning)
+            .with_note("the device has it for the whole program then, as after `declare target`")
+            .with_help(format!(
+                "move it with `target update` or `map(always, ..)`, or write `declare target link({name})`"
+            ));
+        cx.diagnostics.push(diagnostic);
+    }
+}
+
+/// Device code that its C++ cannot express.
+pub(super) fn untranslatable(cx: &mut PassCx<'_>, texts: &[TextRange]) {
+    let headline = match cx.program.language() {
+        Language::C => "device code cannot have this, as it is compiled as C++",
+        Language::Cxx => "device code cannot have this, as not all compilers for devices take it",
+    };
+    let mut texts = texts.to_vec();
+    texts.sort_by_key(|text| text.start());
+    // The end of the longest text so far: whether one of those that begin before a place contains it.
+    let ends: Vec<TextSize> = texts
+        .iter()
+        .scan(TextSize::new(0), |end, text| {
+            *end = text.end().max(*end);
+            Some(*end)
+        })
+        .collect();
+    let is_in_device_code = |at: TextRange| {
+        let after = texts.partition_point(|text| text.start() <= at.start());
+        let end = after.checked_sub(1).map(|last| ends[last]);
+        end.is_some_and(|end| at.end() <= end)
+    };
+    for (at, reason) in cx.program.untranslatable.clone() {
+        if is_in_device_code(at) {
+            let diagnostic = cx
+                .diagnostic(Code::UnsupportedStatement, at, headline)
+                .with_note(reason.to_string());
+            cx.diagnostics.push(diagnostic);
+        }
+    }
+}

@@ -94,6 +94,16 @@ impl Assembly<'_, '_> {
                 "CUDA has an object of this name with members in device code; rename the variable",
             );
         }
+        let pointee = match types.get(types.desugar(ty)).kind {
+            TypeKind::Pointer(to) => to,
+            _ => ty,
+        };
+        if types.is_variably_modified(types.innermost_element(pointee)) {
+            return self.refuse(
+                capture,
+                "it holds pointers to arrays whose extents are known at run time; assign the one that the region needs to a variable",
+            );
+        }
         let argument = namer::argument(&name);
         let object = capture.object;
         match capture.transport {

@@ -4,7 +4,7 @@
 
 use rex_syntax::TextRange;
 use rex_syntax::lex;
-use rex_syntax::omp::clause::{Argument, Clause, ClauseName};
+use rex_syntax::omp::clause::{Argument, Clause, ClauseName, Modifier};
 use rex_syntax::omp::directive::Leaf;
 use smol_str::format_smolstr;
 
@@ -120,7 +120,7 @@ impl Builder<'_> {
             .collect()
     }
 
-    /// What `allocate(align(64): x)` says about private variables.
+    /// What `allocate(align(64): x)`, or the traits of the allocator in `allocate(mine: x)`, says about private variables.
     pub(super) fn alignments_of(&self, directives: &[usize]) -> Vec<Alignment> {
         let clauses = directives
             .iter()
@@ -131,7 +131,8 @@ impl Builder<'_> {
                 .modifiers()
                 .iter()
                 .find(|modifier| self.text(modifier.word) == "align");
-            let Some(value) = modifier.and_then(|modifier| modifier.argument) else {
+            let value = modifier.and_then(|modifier| modifier.argument);
+            let Some(value) = value.or_else(|| self.alignment_of_traits(clause, directives)) else {
                 continue;
             };
             found.extend(clause.items().iter().filter_map(|item| {
@@ -140,6 +141,29 @@ impl Builder<'_> {
             }));
         }
         found
+    }
+
+    /// The alignment among the traits of the allocator that an `allocate` clause names.
+    fn alignment_of_traits(&self, clause: &Clause, directives: &[usize]) -> Option<TextRange> {
+        let named = |modifier: &Modifier| match self.text(modifier.word) {
+            "allocator" => modifier.argument.map(|argument| self.text(argument).trim()),
+            word => Some(word),
+        };
+        let allocator = clause.modifiers().iter().find_map(named)?;
+        let used = directives
+            .iter()
+            .flat_map(|idx| self.unit.directives[*idx].clauses_named(ClauseName::UsesAllocators))
+            .flat_map(|clause| self.used_allocators(clause))
+            .find(|used| self.symbols[used.allocator].name == allocator)?;
+        let traits = self.symbols[used.traits?.0].initializer?;
+        let mut tokens = lex::significant_tokens(self.source, traits)
+            .skip_while(|token| token.text(self.source) != "omp_atk_alignment")
+            .skip(2)
+            .take_while(|token| token.text(self.source) != "}");
+        let value = tokens.next()?.range;
+        let bytes: u64 = self.text(value).parse().ok()?;
+        // Smaller ones the types of most variables have by themselves.
+        (bytes >= 16 && tokens.next().is_none()).then_some(value)
     }
 
     /// What an `allocate` directive with `align` says about a variable of device code.

@@ -110,12 +110,14 @@ impl<'p> Classes<'p> {
                 if let Some((at, lines)) = references::at_body(program, function) {
                     edits.insert(at - range.start(), 0, lines);
                 }
-                covered.push(function.range);
-                for (at, word) in
-                    references::unqualified(program, &function.globals, function.range)
-                {
+                // A local class has functions of its own inside.
+                let is_new =
+                    |at: &TextRange| !covered.iter().any(|around| around.contains_range(*at));
+                let words = references::unqualified(program, &function.globals, function.range);
+                for (at, word) in words.into_iter().filter(|(at, _)| is_new(at)) {
                     edits.replace(at - range.start(), word.to_string());
                 }
+                covered.push(function.range);
             }
             let team = device.and_then(|device| function::print_team_member(program, device));
             if let Some(text) = team {

@@ -113,6 +113,9 @@ pub(super) fn values_of_host(
         let start = head.start() + TextSize::of(before);
         left_out.push(TextRange::new(start, value.end()));
     }
+    // Members that share a declaration share its words.
+    left_out.sort_by_key(|range| range.start());
+    left_out.dedup();
     left_out
 }
 

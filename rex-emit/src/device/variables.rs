@@ -55,7 +55,7 @@ impl<'p> Device<'p> {
             .is_some_and(|token| token.text(source) != "{");
         // The kernels that capture objects of a struct without a name define it.
         let is_here = keyword.text(source) == "enum" || has_tag;
-        is_here.then(|| TextRange::new(keyword.range.start(), end))
+        (is_here && keyword.range.end() < end).then(|| TextRange::new(keyword.range.start(), end))
     }
 
     pub(super) fn variables(

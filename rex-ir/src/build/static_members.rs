@@ -8,7 +8,7 @@ use smol_str::SmolStr;
 
 use super::Builder;
 use super::regions::qualified_around;
-use super::types::{declared_name, has_storage};
+use super::types::{declared_name, default_value, has_storage};
 use crate::static_member::{Specialization, StaticMember};
 use crate::symbol::{SymbolId, SymbolKind};
 use crate::ty::{Category, Extent, RecordId, TypeId, TypeKind};
@@ -39,11 +39,9 @@ impl<'u> Builder<'u> {
             if member.kind() != Kind::FieldDeclaration || !has_storage(member, "static") {
                 continue;
             }
-            let value = member.field(Field::DefaultValue);
-            let is_inline = value.is_some()
-                || member
-                    .tokens_and_children()
-                    .any(|word| matches!(word.token(), "inline" | "constexpr"))
+            let is_inline = member
+                .tokens_and_children()
+                .any(|word| matches!(word.token(), "inline" | "constexpr"))
                 || member.text().contains("inline ");
             for declarator in member.fields(Field::Declarator) {
                 let Some(name) = declared_name(declarator) else {
@@ -53,6 +51,7 @@ impl<'u> Builder<'u> {
                 let Some(symbol) = self.static_fields.get(&key).copied() else {
                     continue;
                 };
+                let value = default_value(member, declarator);
                 let found = &mut self.symbols[symbol];
                 found.initializer = value.map(|value| value.range());
                 if is_of_template {
@@ -65,7 +64,7 @@ impl<'u> Builder<'u> {
                         record,
                         class_path: class_path.clone(),
                         in_class: Some(member.range()),
-                        is_inline,
+                        is_inline: is_inline || value.is_some(),
                         is_constant: self.constant_fields.contains(&symbol),
                         is_public: is_public(member),
                         is_of_template,

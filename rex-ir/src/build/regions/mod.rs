@@ -6,6 +6,7 @@ mod functions;
 mod implied_maps;
 mod local_declarations;
 mod members;
+mod placement;
 mod transport;
 mod uses;
 
@@ -49,7 +50,7 @@ impl Builder<'_> {
                 );
                 continue;
             };
-            if self.is_damaged(id) {
+            if self.is_inside_region(range) || self.is_damaged(id) || self.declares_for_file(id) {
                 continue;
             }
             // A construct with something unsupported in it stays on the host.

@@ -68,7 +68,9 @@ impl<'u> Builder<'u> {
                 Some(node.range()),
             );
         }
-        let Some(body) = body else { return };
+        let Some(body) = body.filter(|body| is_closed(*body)) else {
+            return;
+        };
         let is_main = unqualified == "main" && class.is_none() && context.function.is_none();
         let membership = class.as_ref().map(|class| Membership {
             record: class
@@ -172,4 +174,10 @@ fn function_body(body: Node<'_>) -> Option<Node<'_>> {
             .filter(|block| block.kind() == Kind::CompoundStatement),
         _ => None,
     }
+}
+
+/// Whether a body has its closing brace; without one nobody knows where the function ends.
+fn is_closed(body: Node<'_>) -> bool {
+    let last = body.tokens_and_children().last();
+    last.is_some_and(|last| last.text() == "}")
 }

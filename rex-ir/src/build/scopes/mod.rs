@@ -9,6 +9,7 @@ mod variables;
 use rex_syntax::TextRange;
 use rex_syntax::cst::Node;
 use rex_syntax::kind::{Field, Kind};
+use rex_syntax::source::Language;
 use smol_str::{SmolStr, format_smolstr};
 
 use super::Builder;
@@ -109,10 +110,11 @@ impl<'u> Builder<'u> {
                 return;
             }
             Kind::FieldDeclaration
-                if node
-                    .fields(Field::Declarator)
-                    .into_iter()
-                    .any(declares_function) =>
+                if self.unit.language == Language::Cxx
+                    && node
+                        .fields(Field::Declarator)
+                        .into_iter()
+                        .any(declares_function) =>
             {
                 self.method_declarations.push(node.range());
             }

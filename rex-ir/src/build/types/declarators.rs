@@ -47,6 +47,19 @@ pub(in crate::build) fn declared_name(node: Node<'_>) -> Option<Node<'_>> {
     }
 }
 
+/// The value that a data member's declaration in the class gives this declarator.
+pub(in crate::build) fn default_value<'t>(
+    member: Node<'t>,
+    declarator: Node<'t>,
+) -> Option<Node<'t>> {
+    let mut after = member
+        .children()
+        .skip_while(|child| child.range().start() < declarator.range().end());
+    after
+        .next()
+        .filter(|child| child.role() == Some(Field::DefaultValue))
+}
+
 /// Whether a declaration has this storage class.
 pub(in crate::build) fn has_storage(node: Node<'_>, class: &str) -> bool {
     node.children()

@@ -7,7 +7,9 @@ mod headers;
 mod named;
 mod records;
 
-pub(super) use declarators::{declared_name, declares_function, function_declarator, has_storage};
+pub(super) use declarators::{
+    declared_name, declares_function, default_value, function_declarator, has_storage,
+};
 pub(super) use records::is_marked_virtual;
 
 use rex_syntax::TextRange;

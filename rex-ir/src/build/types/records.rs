@@ -5,7 +5,7 @@ use rex_syntax::cst::Node;
 use rex_syntax::kind::{Field, Kind};
 use smol_str::SmolStr;
 
-use super::declarators::{declared_name, function_declarator, has_storage};
+use super::declarators::{declared_name, default_value, function_declarator, has_storage};
 use crate::build::Builder;
 use crate::build::names::{function_name, squeeze};
 use crate::namer;
@@ -169,7 +169,6 @@ impl Builder<'_> {
         let is_static = has_storage(member, "static");
         let is_const = self.types.get(base).is_const
             || member.children().any(|child| child.text() == "constexpr");
-        let has_value = member.field(Field::DefaultValue).is_some();
         let declarators = member.fields(Field::Declarator);
         let is_before_width = |declarator: Node<'_>| {
             let after = member
@@ -188,6 +187,7 @@ impl Builder<'_> {
             fields.extend(inner);
         }
         for declarator in declarators {
+            let has_value = default_value(member, declarator).is_some();
             let declared = self.declarator(declarator, base, at);
             let Some(name) = declared.name else { continue };
             if let TypeKind::Function { returns, .. } = self.types.get(declared.ty).kind

@@ -1,0 +1,63 @@
+//! Directives that cannot stand inside a target region.
+
+use rex_syntax::TextRange;
+use rex_syntax::diag::{Code, Diagnostic};
+use rex_syntax::omp::directive::Leaf;
+
+use crate::build::Builder;
+use crate::region::ConstructId;
+
+impl Builder<'_> {
+    /// Whether a range lies inside a region that was read; planning that region refuses the construct.
+    pub(super) fn is_inside_region(&self, range: TextRange) -> bool {
+        self.regions.values().any(|region| {
+            let around = self.constructs[region.construct].range;
+            around != range && around.contains_range(range)
+        })
+    }
+
+    /// Whether something is declared inside a construct that concerns the whole file.
+    pub(super) fn declares_for_file(&mut self, id: ConstructId) -> bool {
+        let construct = &self.constructs[id];
+        if construct.leaves.first() != Some(&Leaf::Target) {
+            return false;
+        }
+        let unit = self.unit;
+        let place = construct.range;
+        let first = unit
+            .directives
+            .partition_point(|directive| directive.range.start() < place.start());
+        let inside = unit.directives[first..]
+            .iter()
+            .take_while(|directive| directive.range.start() < place.end());
+        let misplaced = inside.into_iter().find(|directive| {
+            matches!(
+                directive.first(),
+                Some(
+                    Leaf::DeclareTarget
+                        | Leaf::BeginDeclareTarget
+                        | Leaf::EndDeclareTarget
+                        | Leaf::DeclareMapper
+                        | Leaf::DeclareVariant
+                        | Leaf::Requires
+                )
+            )
+        });
+        let Some(directive) = misplaced else {
+            return false;
+        };
+        let headline = format!("`{}` cannot stand inside a target region", directive.name());
+        let diagnostic = Diagnostic::new(
+            Code::UnsupportedDirective,
+            self.at(directive.range),
+            headline,
+        )
+        .with_secondary(
+            self.at(unit.directives[construct.directives[0]].range),
+            "in this region, which stays on the host",
+        )
+        .with_help("move it to file scope");
+        self.diagnostics.push(diagnostic);
+        true
+    }
+}

@@ -5,6 +5,7 @@
 //! [`Compiler`] is the way in for other programs; [`cli`] is the command.
 
 mod account;
+mod arms;
 pub mod audit;
 pub mod build;
 pub mod cc;

@@ -13,6 +13,7 @@ use rex_syntax::source::{FileId, FileRange, Language, SourceFile, SourceMap};
 use rex_syntax::{TextRange, TextSize};
 
 use crate::account::Account;
+use crate::arms;
 use crate::build::command::folder_of;
 use crate::build::openmp_flags;
 use crate::compile_commands::CompileCommands;
@@ -185,6 +186,13 @@ impl Session {
             }
         }
         let mut compilation = compiler.compile(input.clone())?;
+        if let (Language::C, Some(text)) = (language, &input.expansion)
+            && !compilation.account.constructs.is_empty()
+        {
+            let read = |path: &Path| fs::read(path).ok();
+            let headers = arms::headers(text.clone(), &input.name, &read);
+            compilation.needed_headers.extend(headers);
+        }
         if problem.is_none() && !compilation.needed_headers.is_empty() {
             compilation = self.with_headers(&compiler, path, &flags, &input, compilation)?;
         }

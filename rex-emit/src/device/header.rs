@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use rex_ir::headers;
 use rex_ir::item::ItemKind;
 use rex_syntax::lex;
+use rex_syntax::pragma::directives;
 use rex_syntax::source::Language;
 use rex_syntax::{TextRange, TextSize};
 
@@ -125,10 +126,19 @@ impl<'p> Device<'p> {
         }
         let source = self.program.source();
         let whole = TextRange::up_to(TextSize::of(source));
+        // What only C++ reads has them as keywords.
+        let is_read = |token: &lex::Token| {
+            let skipped = &self.program.unit.inactive;
+            let behind = skipped.partition_point(|arm| arm.end() <= token.range.start());
+            skipped
+                .get(behind)
+                .is_none_or(|arm| arm.start() > token.range.start())
+        };
         let used: BTreeSet<&str> = lex::tokens(source, whole)
             .filter(|token| token.kind == lex::TokenKind::Identifier)
+            .filter(|token| lex::CXX_KEYWORDS.contains(&token.text(source)))
+            .filter(is_read)
             .map(|token| token.text(source))
-            .filter(|word| lex::CXX_KEYWORDS.contains(word))
             .collect();
         for word in used {
             self.line(&format!(
@@ -138,12 +148,37 @@ impl<'p> Device<'p> {
         }
     }
 
-    /// An `#include` of the system's behind the names that the file has in place of CUDA's: `std::max` means another.
-    pub(super) fn system_include(&mut self, include: &str) {
+    /// An `#include` of the system's: `std::max` and `numeric_limits::min` mean neither the names that the file has in place of CUDA's nor macros of the program.
+    pub(super) fn system_include(&mut self, include: &str, at: TextRange) {
+        let mut names = match self.has_header {
+            true => self.own_cuda_names.clone(),
+            false => BTreeSet::new(),
+        };
+        names.extend(self.macros_unlike_c(at));
         let include = std::iter::once(include.to_string());
-        for line in guarded::without_macros(&self.own_cuda_names, include) {
+        for line in guarded::without_macros(&names, include) {
             self.line(&line);
         }
+    }
+
+    /// The macros of a C program that stand in front of a place and have names as C++ gives them to functions.
+    ///
+    /// Headers of the system are longer in C++ than in C, and use more names. What a program tells them is in capitals or reserved.
+    fn macros_unlike_c(&self, at: TextRange) -> BTreeSet<&'p str> {
+        let program = self.program;
+        if program.language() != Language::C {
+            return BTreeSet::new();
+        }
+        let source = program.source();
+        let defines = directives(source).into_iter();
+        defines
+            .take_while(|line| line.range.start() < at.start())
+            .filter(|line| line.name(source) == "define")
+            .filter_map(|line| lex::identifiers(source, line.range).nth(1))
+            .map(|name| &source[name])
+            .filter(|name| name.starts_with(|c: char| c.is_ascii_lowercase()))
+            .filter(|name| program.macro_at(name, at).is_some())
+            .collect()
     }
 
     /// One lock for each name of a critical section.

@@ -148,8 +148,8 @@ impl<'p> Device<'p> {
                     };
                     self.has_omp |= item.kind == ItemKind::Include && text.contains("omp.h");
                     let is_of_system = item.kind == ItemKind::Include && text.contains('<');
-                    match is_of_system && self.has_header {
-                        true => self.system_include(text.trim_end()),
+                    match is_of_system {
+                        true => self.system_include(text.trim_end(), item.range),
                         false => self.line(text.trim_end()),
                     }
                 }

@@ -54,6 +54,13 @@ impl<'p> Device<'p> {
         external.contains(name)
     }
 
+    /// Whether declarations of this name are repeated in the device file.
+    pub(super) fn is_declared(&self, name: &str) -> bool {
+        self.program.has_device_function(name)
+            || self.is_external(name)
+            || self.program.instances.names.contains(name)
+    }
+
     pub(super) fn is_device_function(&self, function: FunctionId) -> bool {
         self.program.device_function(function).is_some()
     }

@@ -236,7 +236,7 @@ impl<'p> Device<'p> {
             }),
             ItemKind::Block { items, .. } => self.block_is_needed(items),
             ItemKind::Type | ItemKind::Macro | ItemKind::Include | ItemKind::OtherDirective => true,
-            ItemKind::Prototype(name) => self.is_external(name),
+            ItemKind::Prototype(name) => self.is_declared(name),
             ItemKind::Other => false,
         })
     }

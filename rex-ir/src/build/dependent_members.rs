@@ -1,9 +1,9 @@
-//! Members of objects whose class a template's parameter gives.
+//! Members of objects whose class a template's parameter gives, or only the compiler deduces.
 
 use rex_syntax::{TextRange, lex};
 
 use super::Builder;
-use crate::ty::{Category, Record, TypeId};
+use crate::ty::{Category, Meaning, Record, TypeId, TypeKind};
 
 impl Builder<'_> {
     /// The type of a member, if it is the same in all classes of the unit that the object could be of.
@@ -15,7 +15,14 @@ impl Builder<'_> {
         member: &str,
         object: TextRange,
     ) -> Option<TypeId> {
-        if self.types.category(class) != Category::Dependent {
+        let is_deduced = matches!(
+            self.types.get(self.types.object_type(class)).kind,
+            TypeKind::Named {
+                meaning: Meaning::Auto,
+                ..
+            }
+        );
+        if !is_deduced && self.types.category(class) != Category::Dependent {
             return None;
         }
         let named = self.members_named_in(object);

@@ -165,9 +165,9 @@ impl<'u> Builder<'u> {
                 .or_else(|| self.header_variable(unqualified));
             match symbol.map(|id| (id, self.symbols[id].kind)) {
                 Some((id, kind)) if kind.is_variable() => {
-                    let ty = match path.steps.is_empty() {
-                        true => self.symbols[id].ty,
-                        false => self.type_with_elements(id),
+                    let ty = match path.steps.first() {
+                        None | Some(Step::Member(_)) => self.symbols[id].ty,
+                        Some(_) => self.type_with_elements(id),
                     };
                     (CapturedObject::Variable(id), ty, ty)
                 }

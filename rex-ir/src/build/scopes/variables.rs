@@ -180,6 +180,9 @@ impl<'u> Builder<'u> {
         let Some(declarator) = node.field(Field::Declarator) else {
             return;
         };
+        if let Some(bindings) = bindings_of(declarator) {
+            return self.declare_bindings(bindings, scope, node.range());
+        }
         let declared = self.declarator(declarator, base, node.range());
         if let Some(name) = declared.name {
             self.declare(

@@ -196,7 +196,7 @@ impl Checker {
             .find(|(_, function)| function.is_main)
             .map(|(_, function)| function);
         match (main, program.lifecycle.init) {
-            (Some(main), Some(init)) if !main.body.contains(init.at) => {
+            (Some(main), Some(init)) if !main.body.contains_inclusive(init.at) => {
                 self.fail("init", "registration stands outside `main`".into());
             }
             (Some(_), None) if program.has_device_constructs() => {

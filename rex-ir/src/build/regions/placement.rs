@@ -5,14 +5,15 @@ use rex_syntax::diag::{Code, Diagnostic};
 use rex_syntax::omp::directive::Leaf;
 
 use crate::build::Builder;
+use crate::places::{constructs_around, regions_in};
 use crate::region::ConstructId;
 
 impl Builder<'_> {
     /// Whether a range lies inside a region that was read; planning that region refuses the construct.
     pub(super) fn is_inside_region(&self, range: TextRange) -> bool {
-        self.regions.values().any(|region| {
-            let around = self.constructs[region.construct].range;
-            around != range && around.contains_range(range)
+        constructs_around(&self.constructs, range).any(|(outer, construct)| {
+            regions_in(&self.regions, &self.constructs, construct.range)
+                .any(|(_, region)| region.construct == outer)
         })
     }
 
@@ -24,13 +25,7 @@ impl Builder<'_> {
         }
         let unit = self.unit;
         let place = construct.range;
-        let first = unit
-            .directives
-            .partition_point(|directive| directive.range.start() < place.start());
-        let inside = unit.directives[first..]
-            .iter()
-            .take_while(|directive| directive.range.start() < place.end());
-        let misplaced = inside.into_iter().find(|directive| {
+        let misplaced = unit.directives_in(place).find(|directive| {
             matches!(
                 directive.first(),
                 Some(

@@ -1,0 +1,71 @@
+//! Programs that no compiler takes: rex says what it can about them, and never fails itself.
+
+use rex_driver::{Compiler, Language, SourceInput};
+
+fn check(language: Language, text: &str) {
+    let input = SourceInput {
+        name: "damaged".into(),
+        bytes: text.as_bytes().to_vec(),
+        language,
+        expansion: None,
+        headers: Vec::new(),
+    };
+    let compiled = Compiler::builder().build().compile(input);
+    assert!(compiled.is_ok(), "{text}: {:?}", compiled.err());
+}
+
+#[test]
+fn a_template_ends_without_its_brace() {
+    check(
+        Language::Cxx,
+        "template <typename T> target() {\n#pragma omp target\n;\n",
+    );
+}
+
+#[test]
+fn main_ends_without_its_brace() {
+    check(
+        Language::C,
+        "void f() {\n#pragma omp target\n;\n}\nint main() {",
+    );
+}
+
+#[test]
+fn a_declarative_directive_stands_in_a_region() {
+    check(
+        Language::C,
+        "int main() {\n#pragma omp target\n#pragma omp declare target\n;\n}\n",
+    );
+    check(
+        Language::C,
+        "int main() {\n#pragma omp target\n{\n#pragma omp declare target\n}\n}\n",
+    );
+}
+
+#[test]
+fn a_region_hides_in_sections_of_another() {
+    check(
+        Language::C,
+        "int main() {
+#pragma omp target
+  {
+    int v = 9;
+#pragma omp parallel
+    {
+#pragma omp sections lastprivate(v)
+#pragma omp target
+      ;
+    }
+  }
+}
+",
+    );
+}
+
+#[test]
+fn a_brace_closes_before_a_type_begins() {
+    check(
+        Language::C,
+        "int f[} struct] x;\nint main() {\n#pragma omp target\n;\n}\n",
+    );
+}

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use rex_ir::headers;
 use rex_ir::item::ItemKind;
 use rex_syntax::lex;
+use rex_syntax::macros::MacroDef;
 use rex_syntax::pragma::directives;
 use rex_syntax::source::Language;
 use rex_syntax::{TextRange, TextSize};
@@ -154,9 +155,18 @@ impl<'p> Device<'p> {
             true => self.own_cuda_names.clone(),
             false => BTreeSet::new(),
         };
-        names.extend(self.macros_unlike_c(at));
-        let include = std::iter::once(include.to_string());
-        for line in guarded::without_macros(&names, include) {
+        names.extend(self.macros_unlike_c(at, |_| true));
+        self.include_without(&names, include);
+    }
+
+    /// An `#include` of a header of the project, which may include the system's. It can use the program's macros for its types.
+    pub(super) fn project_include(&mut self, include: &str, at: TextRange) {
+        let names = self.macros_unlike_c(at, |definition| definition.parameters.is_some());
+        self.include_without(&names, include);
+    }
+
+    fn include_without(&mut self, names: &BTreeSet<&str>, include: &str) {
+        for line in guarded::without_macros(names, std::iter::once(include.to_string())) {
             self.line(&line);
         }
     }
@@ -164,7 +174,11 @@ impl<'p> Device<'p> {
     /// The macros of a C program that stand in front of a place and have names as C++ gives them to functions.
     ///
     /// Headers of the system are longer in C++ than in C, and use more names. What a program tells them is in capitals or reserved.
-    fn macros_unlike_c(&self, at: TextRange) -> BTreeSet<&'p str> {
+    fn macros_unlike_c(
+        &self,
+        at: TextRange,
+        is_meant: impl Fn(&MacroDef) -> bool,
+    ) -> BTreeSet<&'p str> {
         let program = self.program;
         if program.language() != Language::C {
             return BTreeSet::new();
@@ -177,7 +191,7 @@ impl<'p> Device<'p> {
             .filter_map(|line| lex::identifiers(source, line.range).nth(1))
             .map(|name| &source[name])
             .filter(|name| name.starts_with(|c: char| c.is_ascii_lowercase()))
-            .filter(|name| program.macro_at(name, at).is_some())
+            .filter(|name| program.macro_at(name, at).is_some_and(&is_meant))
             .collect()
     }
 

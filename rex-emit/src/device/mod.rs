@@ -147,10 +147,13 @@ impl<'p> Device<'p> {
                         _ => text,
                     };
                     self.has_omp |= item.kind == ItemKind::Include && text.contains("omp.h");
-                    let is_of_system = item.kind == ItemKind::Include && text.contains('<');
-                    match is_of_system {
-                        true => self.system_include(text.trim_end(), item.range),
-                        false => self.line(text.trim_end()),
+                    let line = text.trim_end();
+                    match item.kind {
+                        ItemKind::Include if text.contains('<') => {
+                            self.system_include(line, item.range);
+                        }
+                        ItemKind::Include => self.project_include(line, item.range),
+                        _ => self.line(line),
                     }
                 }
                 ItemKind::Type if self.is_using_of_host(item.range) => {}

@@ -997,6 +997,11 @@ REX_DEVICE void rex_reduce_block(Value &target, Value value, unsigned threads = 
 
 #endif
 
+/// Combines the value of one thread alone.
+template <typename Operation, typename Value> REX_DEVICE void rex_reduce_own(Value &target, Value value) {
+  Operation::combine(target, value);
+}
+
 /// Combines the values of the threads of the innermost parallel region.
 template <typename Operation, typename Value> REX_DEVICE void rex_reduce_team(Value &target, Value value) {
   const unsigned threads = rex_team_threads();
@@ -1132,6 +1137,10 @@ REX_DEVICE void rex_reduce_block(Row (&target)[Rows], Row (&rows)[Rows], unsigne
   for (size_t i = 0; i < Rows; ++i) rex_reduce_block<Operation>(target[i], rows[i], threads);
 }
 template <typename Operation, typename Row, size_t Rows>
+REX_DEVICE void rex_reduce_own(Row (&target)[Rows], Row (&rows)[Rows]) {
+  for (size_t i = 0; i < Rows; ++i) rex_reduce_own<Operation>(target[i], rows[i]);
+}
+template <typename Operation, typename Row, size_t Rows>
 REX_DEVICE void rex_reduce_team(Row (&target)[Rows], Row (&rows)[Rows]) {
   for (size_t i = 0; i < Rows; ++i) rex_reduce_team<Operation>(target[i], rows[i]);
 }
@@ -1242,6 +1251,10 @@ public:
   REX_DEVICE void reduce_block(Value *target, unsigned threads = blockDim.x) const {
     for (int64_t i = 0; i < count_; ++i)
       rex_reduce_block<Operation>(target[offset_ + i], first_[i], threads);
+  }
+  /// Combines the copies of one thread alone.
+  REX_DEVICE void reduce_own(Value *target) const {
+    for (int64_t i = 0; i < count_; ++i) rex_reduce_own<Operation>(target[offset_ + i], first_[i]);
   }
   /// Combines the copies of the threads of the innermost parallel region.
   REX_DEVICE void reduce_team(Value *target) const {

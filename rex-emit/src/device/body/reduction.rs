@@ -199,7 +199,8 @@ fn combination(program: &Program, reduction: &ReductionPlan) -> String {
     let across = |crew: Crew| match crew {
         Crew::Block => ("reduce_block", ""),
         Crew::Part => ("reduce_block", ", rex_threads"),
-        Crew::Caller | Crew::One => ("reduce_team", ""),
+        Crew::Caller => ("reduce_team", ""),
+        Crew::One => ("reduce_own", ""),
     };
     match (&reduction.target, &reduction.extent) {
         (ReductionTarget::Grid(parameter), ReductionExtent::Whole) => {

@@ -121,6 +121,7 @@ fn main() -> std::io::Result<()> {
             Some((language, fs::read(path).ok()?))
         })
         .collect();
+    fs::create_dir_all(&options.failures)?;
     let compiler = Compiler::builder().build();
     let mut random = Random(options.seed);
     let start = Instant::now();
@@ -132,13 +133,18 @@ fn main() -> std::io::Result<()> {
         let (_, other) = &programs[random.below(programs.len())];
         let bytes = mutated(program, other, &mut random);
         n_inputs += 1;
-        if let Err(reason) = check(&compiler, *language, &bytes, options.limit) {
-            n_failures += 1;
-            fs::create_dir_all(&options.failures)?;
-            let extension = if *language == Language::C { "c" } else { "cpp" };
-            let place = options.failures.join(format!("{n_failures}.{extension}"));
-            fs::write(&place, &bytes)?;
-            writeln!(std::io::stdout(), "{}: {reason}", place.display())?;
+        let extension = if *language == Language::C { "c" } else { "cpp" };
+        let place = options
+            .failures
+            .join(format!("{}.{extension}", n_failures + 1));
+        // It stays there if the process ends with it.
+        fs::write(&place, &bytes)?;
+        match check(&compiler, *language, &bytes, options.limit) {
+            Ok(()) => fs::remove_file(&place)?,
+            Err(reason) => {
+                n_failures += 1;
+                writeln!(std::io::stdout(), "{}: {reason}", place.display())?;
+            }
         }
     }
     writeln!(

@@ -156,10 +156,12 @@ fn copied_array(name: &str) -> SmolStr {
 }
 
 fn capture_list(program: &Program, lambda: Node<'_>) -> Option<CaptureList> {
-    let range = lambda
-        .children()
-        .find(|child| child.kind() == Kind::LambdaCaptureSpecifier)?
-        .range();
+    let list = lambda.children().find(|child| {
+        child.kind() == Kind::LambdaCaptureSpecifier
+            && child.text().len() > 1
+            && child.text().ends_with(']')
+    });
+    let range = list?.range();
     let source = program.source();
     let bracket = TextSize::of('[');
     let inside = TextRange::new(range.start() + bracket, range.end() - bracket);

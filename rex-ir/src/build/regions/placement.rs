@@ -1,17 +1,18 @@
 //! Directives that cannot stand inside a target region.
 
-use rex_syntax::TextRange;
 use rex_syntax::diag::{Code, Diagnostic};
 use rex_syntax::omp::directive::Leaf;
+use rex_syntax::{TextRange, TextSize};
 
 use crate::build::Builder;
 use crate::places::{constructs_around, regions_in};
 use crate::region::ConstructId;
 
 impl Builder<'_> {
-    /// Whether a range lies inside a region that was read; planning that region refuses the construct.
+    /// Whether a range begins inside a region that was read; planning that region refuses the construct.
     pub(super) fn is_inside_region(&self, range: TextRange) -> bool {
-        constructs_around(&self.constructs, range).any(|(outer, construct)| {
+        let first = TextRange::at(range.start(), TextSize::new(1));
+        constructs_around(&self.constructs, first).any(|(outer, construct)| {
             regions_in(&self.regions, &self.constructs, construct.range)
                 .any(|(_, region)| region.construct == outer)
         })

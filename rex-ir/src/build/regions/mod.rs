@@ -50,7 +50,17 @@ impl Builder<'_> {
                 );
                 continue;
             };
-            if self.is_inside_region(range) || self.is_damaged(id) || self.declares_for_file(id) {
+            if self.is_inside_region(range) {
+                if self.constructs[id].parent.is_none() {
+                    self.report(
+                        Code::DamagedConstruct,
+                        crate::build::loops::first_line(self.source, range),
+                        "the statement around this construct could not be read",
+                    );
+                }
+                continue;
+            }
+            if self.is_damaged(id) || self.declares_for_file(id) {
                 continue;
             }
             // A construct with something unsupported in it stays on the host.

@@ -1,20 +1,21 @@
 //! Directives that cannot stand inside a target region.
 
+use rex_syntax::TextRange;
 use rex_syntax::diag::{Code, Diagnostic};
 use rex_syntax::omp::directive::Leaf;
-use rex_syntax::{TextRange, TextSize};
 
 use crate::build::Builder;
-use crate::places::{constructs_around, regions_in};
 use crate::region::ConstructId;
 
 impl Builder<'_> {
-    /// Whether a range begins inside a region that was read; planning that region refuses the construct.
+    /// Whether a construct begins inside a region that was read; planning that region refuses it.
+    ///
+    /// Regions are read in source order and never inside each other, so only the last can be around it.
     pub(super) fn is_inside_region(&self, range: TextRange) -> bool {
-        let first = TextRange::at(range.start(), TextSize::new(1));
-        constructs_around(&self.constructs, first).any(|(outer, construct)| {
-            regions_in(&self.regions, &self.constructs, construct.range)
-                .any(|(_, region)| region.construct == outer)
+        let last = self.regions.values().next_back();
+        last.is_some_and(|region| {
+            let around = self.constructs[region.construct].range;
+            around.contains(range.start())
         })
     }
 

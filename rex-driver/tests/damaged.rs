@@ -69,3 +69,27 @@ fn a_brace_closes_before_a_type_begins() {
         "int f[} struct] x;\nint main() {\n#pragma omp target\n;\n}\n",
     );
 }
+
+#[test]
+fn initializers_name_their_own_variables() {
+    check(
+        Language::Cxx,
+        "#define M a\nint main() {\nint x = 0;\n#pragma omp target teams map(x)\n{\nint a = M;\nfor (int i = i; i < 3; i++) {\n#pragma omp parallel\nx += a + i;\n}\n}\n}\n",
+    );
+}
+
+#[test]
+fn a_region_begins_inside_a_broken_statement() {
+    check(
+        Language::Cxx,
+        "other(){\n#pragma omp target\n 1000(*{\n#pragma omp target\n(20;}return;}\n",
+    );
+}
+
+#[test]
+fn a_capture_list_is_not_closed() {
+    check(
+        Language::Cxx,
+        "#pragma omp declare target\nint local{none=[{;};}\n#pragma omp end declare target\n",
+    );
+}

@@ -26,12 +26,32 @@ impl<'p> Team<'_, 'p> {
         };
         let names_itself = lex::identifiers(program.source(), initializer)
             .any(|at| *program.text(at) == *found.name);
-        !is_array && !names_itself && self.is_uniform(initializer) && !self.is_assigned(symbol)
+        !is_array
+            && !names_itself
+            && self.is_uniform_before(initializer, symbol)
+            && !self.is_assigned(symbol)
     }
 
     /// All threads get the same value from this expression, without side effects.
     pub(super) fn is_uniform(&self, range: TextRange) -> bool {
+        self.is_uniform_of(range, &|_| true)
+    }
+
+    /// The same of an initializer that names only what is declared before its variable.
+    fn is_uniform_before(&self, initializer: TextRange, variable: SymbolId) -> bool {
+        let symbols = &self.program().symbols;
+        let own = symbols[variable].declared_at;
+        self.is_uniform_of(initializer, &|other| {
+            let declared = symbols[other].declared_at;
+            declared
+                .zip(own)
+                .is_none_or(|(other, own)| other.end() <= own.start())
+        })
+    }
+
+    fn is_uniform_of(&self, range: TextRange, may_name: &dyn Fn(SymbolId) -> bool) -> bool {
         let program = self.program();
+        let is_uniform_name = |symbol| may_name(symbol) && self.is_uniform_name(symbol);
         if !self.has_only_values(range, false) {
             return false;
         }
@@ -48,11 +68,11 @@ impl<'p> Team<'_, 'p> {
                     program
                         .scopes
                         .resolve(&program.symbols, inner, at)
-                        .is_none_or(|symbol| self.is_uniform_name(symbol))
+                        .is_none_or(is_uniform_name)
                 });
             }
             match program.scopes.resolve(&program.symbols, name, at) {
-                Some(symbol) => self.is_uniform_name(symbol),
+                Some(symbol) => is_uniform_name(symbol),
                 None => false,
             }
         })
@@ -227,7 +247,7 @@ impl<'p> Team<'_, 'p> {
         let Some(body) = node.field(Field::Body) else {
             return false;
         };
-        self.is_uniform(initializer)
+        self.is_uniform_before(initializer, symbol)
             && uniform_but_self(condition.range(), false)
             && node
                 .field(Field::Update)

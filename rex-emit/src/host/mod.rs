@@ -187,17 +187,7 @@ impl<'p> Host<'p> {
             self.edits.delete(self.whole_line(*function));
         }
         for directive in &self.program.unit.directives {
-            let removed = matches!(
-                directive.first(),
-                Some(
-                    Leaf::DeclareTarget
-                        | Leaf::BeginDeclareTarget
-                        | Leaf::EndDeclareTarget
-                        | Leaf::DeclareMapper
-                        | Leaf::DeclareVariant
-                )
-            );
-            if removed {
+            if directive.declares_for_devices() {
                 self.edits.delete(self.whole_line(directive.range));
             } else if directive.first() == Some(Leaf::Requires) {
                 self.host_requires(directive);

@@ -191,6 +191,20 @@ impl Directive {
         }
     }
 
+    /// Whether it declares something of the whole file that only devices need: host compilers do not see it.
+    pub fn declares_for_devices(&self) -> bool {
+        matches!(
+            self.first(),
+            Some(
+                Leaf::DeclareTarget
+                    | Leaf::BeginDeclareTarget
+                    | Leaf::EndDeclareTarget
+                    | Leaf::DeclareMapper
+                    | Leaf::DeclareVariant
+            )
+        )
+    }
+
     /// The first clause with this name.
     pub fn clause(&self, name: ClauseName) -> Option<&Clause> {
         self.clauses.iter().find(|clause| clause.name == name)

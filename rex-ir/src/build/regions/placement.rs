@@ -28,17 +28,7 @@ impl Builder<'_> {
         let unit = self.unit;
         let place = construct.range;
         let misplaced = unit.directives_in(place).find(|directive| {
-            matches!(
-                directive.first(),
-                Some(
-                    Leaf::DeclareTarget
-                        | Leaf::BeginDeclareTarget
-                        | Leaf::EndDeclareTarget
-                        | Leaf::DeclareMapper
-                        | Leaf::DeclareVariant
-                        | Leaf::Requires
-                )
-            )
+            directive.declares_for_devices() || directive.first() == Some(Leaf::Requires)
         });
         let Some(directive) = misplaced else {
             return false;

@@ -44,9 +44,10 @@ const HOST_IMAGE_FLAGS: &[&str] = &[
     "-Wl,--gc-sections",
     "-Wl,-z,defs",
 ];
-/// The symbols that the runtime looks up in an image for the host: kernels and variables. A variable has its plain name, or
-/// is nested in a namespace or class; other names of C++ are functions, which only code of the image itself calls.
-const HOST_IMAGE_SYMBOLS: &str = "{ global: *__kernel__*; [!_]*; _[!Z]*; _ZN*E; _ZZN*10rex_object; *__image_entry; local: _Z*; };";
+/// The symbols that the runtime looks up in an image for the host: kernels and variables. Other names of C++ are functions, which
+/// only code of the image itself calls: those outside namespaces and classes have a mangled name, where variables have a plain one;
+/// the others end as a list of parameters does when they are written out. What no kernel reaches can then be left out.
+const HOST_IMAGE_SYMBOLS: &str = "{ global: *; *__kernel__*; _ZZN*10rex_object; *__image_entry; local: _Z[!N]*; extern \"C++\" { *[$-*]; *[$-*]?const; *[$-*]?volatile; }; };";
 const HOST_IMAGE_LIBRARIES: &[&str] = &["-lm", "-lpthread"];
 
 impl DeviceBuild<'_> {

@@ -246,6 +246,22 @@ impl MacroTable {
             .is_some_and(|events| events.iter().any(is_definition))
     }
 
+    /// The names that the program and its own headers give to macros, in no order.
+    pub fn names_of_program(&self) -> impl Iterator<Item = &SmolStr> {
+        let expansion = self.expansion.as_deref();
+        let is_own = move |event: &Event| match event.source {
+            EventSource::Undef => false,
+            EventSource::Main => true,
+            EventSource::Header(idx) => expansion
+                .and_then(|expansion| expansion.defines().get(idx))
+                .is_some_and(|define| define.place == Place::User),
+        };
+        let events = self.events.iter();
+        events
+            .filter(move |(_, events)| events.iter().any(&is_own))
+            .map(|(name, _)| name)
+    }
+
     /// Whether a name without a definition is known to be no macro.
     pub fn is_complete(&self) -> bool {
         self.system == SystemMacros::Known

@@ -6,7 +6,6 @@ use rex_ir::headers;
 use rex_ir::item::ItemKind;
 use rex_syntax::lex;
 use rex_syntax::macros::MacroDef;
-use rex_syntax::pragma::directives;
 use rex_syntax::source::Language;
 use rex_syntax::{TextRange, TextSize};
 
@@ -70,8 +69,9 @@ impl<'p> Device<'p> {
         if !self.has_header {
             self.has_header = true;
             self.words_of_c();
+            let macros = self.macros_unlike_c(self.place, |_| true);
             if self.has_complex {
-                self.line("#include <math.h>");
+                self.include_without(&macros, "#include <math.h>");
                 self.line(complex::DEFINITION);
             }
             if self.program.device_code.tracks_threads {
@@ -85,7 +85,7 @@ impl<'p> Device<'p> {
             // Where `rex_nvidia.h` gives its names other meanings, it could not be read any more.
             let expansion = self.program.unit.expansion.as_ref();
             if !self.has_omp && expansion.is_some_and(|it| it.reads_header("omp.h")) {
-                self.line("#include <omp.h>");
+                self.include_without(&macros, "#include <omp.h>");
             }
             let files = ["rex_nvidia.h", "xomp_cuda_lib_inlined.cu"];
             for line in guarded::include(self.program, &files) {
@@ -141,20 +141,23 @@ impl<'p> Device<'p> {
             .filter(is_read)
             .map(|token| token.text(source))
             .collect();
-        for word in used {
+        for word in &used {
             self.line(&format!(
                 "#define {word} {}{word} /* a keyword of C++ */",
                 cuda_names::PREFIX
             ));
         }
+        self.renamed_keywords = used;
     }
 
-    /// An `#include` of the system's: `std::max` and `numeric_limits::min` mean neither the names that the file has in place of CUDA's nor macros of the program.
+    /// An `#include` of the system's: `std::max` and `numeric_limits::min` mean neither the names that the file has in place of CUDA's nor macros of the program, and
+    /// keywords of C++ are keywords.
     pub(super) fn system_include(&mut self, include: &str, at: TextRange) {
         let mut names = match self.has_header {
             true => self.own_cuda_names.clone(),
             false => BTreeSet::new(),
         };
+        names.extend(&self.renamed_keywords);
         names.extend(self.macros_unlike_c(at, |_| true));
         self.include_without(&names, include);
     }
@@ -183,13 +186,14 @@ impl<'p> Device<'p> {
         if program.language() != Language::C {
             return BTreeSet::new();
         }
-        let source = program.source();
-        let defines = directives(source).into_iter();
-        defines
-            .take_while(|line| line.range.start() < at.start())
-            .filter(|line| line.name(source) == "define")
-            .filter_map(|line| lex::identifiers(source, line.range).nth(1))
-            .map(|name| &source[name])
+        // What an include defines itself is not in front of it.
+        let Some(before) = at.start().checked_sub(TextSize::of('\n')) else {
+            return BTreeSet::new();
+        };
+        let at = TextRange::empty(before);
+        let names = program.unit.macros.names_of_program();
+        names
+            .map(|name| name.as_str())
             .filter(|name| name.starts_with(|c: char| c.is_ascii_lowercase()))
             .filter(|name| program.macro_at(name, at).is_some_and(&is_meant))
             .collect()

@@ -44,6 +44,7 @@ pub(crate) fn emit(program: &Program) -> Result<Vec<u8>, EditConflict> {
     let mut device = Device {
         program,
         out: String::new(),
+        place: TextRange::default(),
         has_words: false,
         has_header: false,
         has_omp: false,
@@ -51,6 +52,7 @@ pub(crate) fn emit(program: &Program) -> Result<Vec<u8>, EditConflict> {
         named_namespaces: namespaces::named(program),
         n_reductions: 0,
         own_cuda_names,
+        renamed_keywords: BTreeSet::new(),
         names_in_headers,
         classes: Classes::of(program),
     };
@@ -82,6 +84,8 @@ pub(crate) fn emit(program: &Program) -> Result<Vec<u8>, EditConflict> {
 struct Device<'p> {
     program: &'p Program,
     out: String,
+    /// Where in the program the item stands that is printed.
+    place: TextRange,
     /// The words of C are there.
     has_words: bool,
     /// What goes before the first code is there.
@@ -96,6 +100,8 @@ struct Device<'p> {
     n_reductions: usize,
     /// What headers of the project name that the device file includes: their host functions stay in it.
     names_in_headers: BTreeSet<&'p str>,
+    /// Keywords of C++ that have another name from the header on.
+    renamed_keywords: BTreeSet<&'p str>,
     /// Names of the program that CUDA has, too.
     own_cuda_names: BTreeSet<&'p str>,
     classes: Classes<'p>,
@@ -116,6 +122,7 @@ impl<'p> Device<'p> {
 
     fn items(&mut self, items: &[Item]) -> Result<(), EditConflict> {
         for item in items {
+            self.place = item.range;
             let is_block = matches!(item.kind, ItemKind::Block { .. });
             let templates = match is_block {
                 true => Vec::new(),

@@ -1,8 +1,11 @@
 //! The working file: the user's text with the macros written out that hide directives.
 //!
-//! Three rounds, each a derived file of its own. The first writes out `_Pragma("omp ..")`, OpenMP attributes and the macros that hide
-//! directives or braces; the second types that C lets a program leave out; the third macros that stand for words of a directive and
-//! for the loop after one. Where there is nothing to write out there is no derived file.
+//! Several rounds, each a derived file of its own. The first writes out `_Pragma("omp ..")`, OpenMP attributes and the macros that hide
+//! directives or braces; the next, as often as there are any, macros that stand for declarations; then types that C lets a program leave
+//! out; then macros that stand for words of a directive and for the loop after one. Where there is nothing to write out there is no derived
+//! file.
+
+mod declared;
 
 use rustc_hash::FxHashMap;
 use text_size::{TextRange, TextSize};
@@ -24,8 +27,12 @@ use crate::source::{Derivation, FileId, FileRange, Language, SourceFile, SourceM
 /// If active code calls macros that bear pragmas, or has `_Pragma("omp ..")` itself, this is a derived file in which they are written out
 /// as the user could have written them; otherwise it is `file` itself. `macros` is the table of `file`.
 pub fn working_file(sources: &mut SourceMap, file: FileId, macros: &MacroTable) -> FileId {
-    let rounds: [fn(&Code<'_>) -> EditSet; 3] = [
+    // What stands for declarations may use further ones.
+    let rounds: [fn(&Code<'_>) -> EditSet; 6] = [
         |code| code.structure_edits(),
+        |code| code.declaration_edits(),
+        |code| code.declaration_edits(),
+        |code| code.declaration_edits(),
         |code| code.type_edits(),
         |code| code.directive_edits(),
     ];
@@ -498,6 +505,22 @@ mod tests {
         check(
             "#define LOOP(i, n) for (int i = 0; i < n; i++)\n#pragma omp target\n#pragma omp parallel for\nLOOP(k, 4) { f(); }\nLOOP(k, 4) g();",
             "#pragma omp target\n#pragma omp parallel for\nfor (int k = 0; k < 4; k++) { f(); }\nLOOP(k, 4) g();",
+        );
+    }
+
+    #[test]
+    fn macros_of_declarations_are_written_out() {
+        check(
+            "#define PAIR(T) PAIR_OF(T, T##_pair)\n#define PAIR_OF(T, name) struct name { T a, b; };\n#pragma omp target\n;\nPAIR(int)\nnamespace n { PAIR(char) }",
+            "#pragma omp target\n;\nstruct int_pair {\n  int a, b;\n};\nnamespace n { struct char_pair {\n  char a, b;\n}; }",
+        );
+        check(
+            "#define API inline\n#define CHECK(x) { x; }\n#pragma omp target\n;\nAPI int f() { CHECK(1) }",
+            "#pragma omp target\n;\nAPI int f() { CHECK(1) }",
+        );
+        check(
+            "#define PAIR(T) struct T##_pair { T a, b; };\nPAIR(int)",
+            "PAIR(int)",
         );
     }
 

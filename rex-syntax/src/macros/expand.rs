@@ -3,6 +3,7 @@
 //! Inside the argument of `_Pragma` the full rules of the preprocessor apply, since the string must come out exactly.
 
 use std::collections::VecDeque;
+use std::mem;
 
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
@@ -11,6 +12,7 @@ use text_size::{TextRange, TextSize};
 use super::pieces::{Piece, join, matching, pieces, push, push_all, stringize};
 use super::render::render;
 use super::{MacroDef, MacroTable};
+use crate::expansion::HeaderOrigin;
 use crate::lex::{self, Token, TokenKind, significant_tokens};
 use crate::omp::locator::closing;
 use crate::pragma::{destringize, is_omp_string};
@@ -22,6 +24,8 @@ enum Inner {
     All,
     /// Those that hide directives, the heads of loops or single braces.
     Structure,
+    /// The same, and all in the arguments that are not pasted.
+    Declarations,
 }
 
 /// The size of an expansion, in tokens, above which it is given up.
@@ -73,6 +77,39 @@ impl MacroTable {
         Some((range, render(text, range, &result, &mut expander)?))
     }
 
+    /// Expands the macro call at a place of a derived text if it stands for whole declarations: `DEFINE_LIST(int)`.
+    pub(crate) fn declarations_of_call(
+        &self,
+        text: &str,
+        start: TextSize,
+        lookup_at: TextSize,
+    ) -> Option<(TextRange, String)> {
+        const MAX_DEPTH: usize = 16;
+        let range = call_range(self, text, start, lookup_at)?;
+        let call = pieces(text, range);
+        let mut name = call.first()?.text.clone();
+        let mut expander = Expander::new(self, lookup_at, Inner::Declarations);
+        for _ in 0..MAX_DEPTH {
+            if self.lookup_at(&name, lookup_at)?.origin == HeaderOrigin::System {
+                return None;
+            }
+            expander.wanted.insert(name, true);
+            let result = expander.expand(call.clone())?;
+            if is_declarations(&result) {
+                return Some((range, render(text, range, &result, &mut expander)?));
+            }
+            name = result.first()?.text.clone();
+            if expander
+                .wanted
+                .get(&name)
+                .is_some_and(|is_wanted| *is_wanted)
+            {
+                return None;
+            }
+        }
+        None
+    }
+
     /// What stands for `_Pragma("omp ..")` at an offset: the range of the call, and the pragma on a line of its own.
     pub(crate) fn write_out_pragma(
         &self,
@@ -122,7 +159,7 @@ impl MacroTable {
         let Some(def) = self.lookup_at(name, at) else {
             return false;
         };
-        if def.origin == crate::expansion::HeaderOrigin::System || !def.body.contains(['{', '}']) {
+        if def.origin == HeaderOrigin::System || !def.body.contains(['{', '}']) {
             return false;
         }
         let mut depth = 0i32;
@@ -168,6 +205,23 @@ fn call_range(
         }
     }
     None
+}
+
+/// Whether an expansion is a sequence of declarations, the last of which may lack its semicolon, and not the beginning of one.
+fn is_declarations(expansion: &[Piece]) -> bool {
+    let is_alias = |first: &Piece| matches!(first.text.as_str(), "typedef" | "using");
+    let mut is_whole = expansion.first().is_some_and(is_alias);
+    let mut depth = 0usize;
+    for piece in expansion {
+        let word = piece.text.as_str();
+        is_whole |= depth == 0 && matches!(word, "{" | ";");
+        match word {
+            "(" | "[" | "{" => depth += 1,
+            ")" | "]" | "}" => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    is_whole && depth == 0
 }
 
 enum Item {
@@ -319,7 +373,10 @@ impl<'m> Expander<'m> {
                 } else if is_operand || self.inner == Inner::Structure {
                     push_all(&mut out, value.clone(), piece.spaced, pasted);
                 } else {
-                    push_all(&mut out, self.expand(value.clone())?, piece.spaced, pasted);
+                    let inner = mem::replace(&mut self.inner, Inner::All);
+                    let value = self.expand(value.clone())?;
+                    self.inner = inner;
+                    push_all(&mut out, value, piece.spaced, pasted);
                 }
                 idx += 1;
             } else {

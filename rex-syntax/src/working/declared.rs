@@ -1,0 +1,62 @@
+//! Macros that stand for declarations of a file: types and functions of which device code needs its own.
+
+use super::Code;
+use crate::edit::EditSet;
+use crate::lex::TokenKind;
+use crate::pragma;
+
+impl Code<'_> {
+    /// Writes out the calls at file scope that stand for whole declarations, in files with directives.
+    pub(super) fn declaration_edits(&self) -> EditSet {
+        let mut edits = EditSet::new();
+        if pragma::scan(self.text).is_empty() {
+            return edits;
+        }
+        // For each open bracket whether file scope goes on behind it.
+        let mut open: Vec<bool> = Vec::new();
+        let mut begins = true;
+        let mut idx = 0;
+        while let Some(&token) = self.tokens.get(idx) {
+            let word = token.text(self.text);
+            if begins && token.kind == TokenKind::Identifier && open.iter().all(|is_file| *is_file)
+            {
+                let start = token.range.start();
+                let at = self.written_at(start);
+                let found = self.macros.declarations_of_call(self.text, start, at);
+                if let Some((range, expansion)) = found {
+                    edits.replace(range, expansion);
+                    idx = self.after(range);
+                    continue;
+                }
+            }
+            begins = match word {
+                "{" => {
+                    open.push(self.opens_file_scope(idx));
+                    true
+                }
+                "(" | "[" => {
+                    open.push(false);
+                    false
+                }
+                "}" | ")" | "]" => {
+                    open.pop();
+                    word == "}"
+                }
+                _ => word == ";",
+            };
+            idx += 1;
+        }
+        edits
+    }
+
+    /// Whether a brace is that of a namespace or of `extern "C"`.
+    fn opens_file_scope(&self, brace: usize) -> bool {
+        let mut before = (0..brace).rev().map(|idx| self.token_text(idx));
+        let is_linkage = brace >= 2
+            && self.token_text(brace - 1).starts_with('"')
+            && self.token_text(brace - 2) == "extern";
+        is_linkage
+            || before.find(|word| matches!(*word, "namespace" | ";" | "}" | "{" | ")" | "="))
+                == Some("namespace")
+    }
+}

@@ -15,7 +15,7 @@ use super::{MacroDef, MacroTable};
 use crate::expansion::HeaderOrigin;
 use crate::lex::{self, Token, TokenKind, significant_tokens};
 use crate::omp::locator::closing;
-use crate::pragma::{destringize, is_omp_string};
+use crate::pragma::{self, destringize, is_omp_string};
 
 /// Which macros are expanded inside the result of an expansion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,7 +70,7 @@ impl MacroTable {
     ) -> Option<(TextRange, String)> {
         let range = call_range(self, text, start, lookup_at)?;
         let mut expander = Expander::new(self, lookup_at, Inner::Structure);
-        let call = pieces(text, range);
+        let call = self.call_pieces(text, range, lookup_at);
         let first = call.first()?.text.clone();
         expander.wanted.insert(first, true);
         let result = expander.expand(call)?;
@@ -86,7 +86,7 @@ impl MacroTable {
     ) -> Option<(TextRange, String)> {
         const MAX_DEPTH: usize = 16;
         let range = call_range(self, text, start, lookup_at)?;
-        let call = pieces(text, range);
+        let call = self.call_pieces(text, range, lookup_at);
         let mut name = call.first()?.text.clone();
         let mut expander = Expander::new(self, lookup_at, Inner::Declarations);
         for _ in 0..MAX_DEPTH {
@@ -108,6 +108,28 @@ impl MacroTable {
             }
         }
         None
+    }
+
+    /// The tokens of a call that the preprocessor sees: its arguments can hold conditionals.
+    fn call_pieces(&self, text: &str, call: TextRange, lookup_at: TextSize) -> Vec<Piece> {
+        if !lex::slice(text, call).contains('#') {
+            return pieces(text, call);
+        }
+        let lines = pragma::directives(lex::slice(text, TextRange::up_to(call.end())));
+        let mut lines = lines.into_iter().map(|line| line.range);
+        let mut start = call.start();
+        let mut out = Vec::new();
+        loop {
+            let line = lines.find(|line| line.start() >= start);
+            let end = line.map_or(call.end(), |line| line.start());
+            if !self.skips(lookup_at + (start - call.start())) {
+                out.extend(pieces(text, TextRange::new(start, end)));
+            }
+            match line {
+                Some(line) => start = line.end().min(call.end()),
+                None => return out,
+            }
+        }
     }
 
     /// What stands for `_Pragma("omp ..")` at an offset: the range of the call, and the pragma on a line of its own.

@@ -93,3 +93,38 @@ fn a_capture_list_is_not_closed() {
         "#pragma omp declare target\nint local{none=[{;};}\n#pragma omp end declare target\n",
     );
 }
+
+#[test]
+fn a_class_holds_itself() {
+    check(
+        Language::C,
+        "struct s { int a; struct s b, c[2]; };
+int main(void) {
+  struct s s;
+  int o = 0;
+#pragma omp target map(tofrom : o)
+  o = s.a + s.b.a;
+  return o;
+}
+",
+    );
+    check(
+        Language::Cxx,
+        "struct s { int f() { s t; return t.b.a; } int a; s b, c; };
+int main() {
+  s o;
+#pragma omp target firstprivate(o)
+  {
+    s p = o;
+    p.f();
+  }
+#pragma omp target teams
+  {
+    s p;
+#pragma omp parallel
+    p.a = 1;
+  }
+}
+",
+    );
+}

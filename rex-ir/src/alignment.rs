@@ -11,9 +11,6 @@ use crate::ty::TypeId;
 /// What the runtime gives the bytes of a launch, in bytes.
 const OF_RUNTIME: u64 = 16;
 
-/// Types within types that are looked at.
-const MAX_DEPTH: usize = 8;
-
 impl Program {
     /// The alignment that a variable's declaration, or an `allocate` directive for it, asks for.
     pub fn own_alignment(&self, symbol: SymbolId) -> Option<TextRange> {
@@ -44,16 +41,15 @@ impl Program {
     /// Whether copies of a variable need more than the alignment that the runtime gives the bytes of a launch.
     pub fn is_over_aligned(&self, symbol: SymbolId, ty: TypeId) -> bool {
         let own = self.own_alignment(symbol);
-        own.is_some_and(|value| self.exceeds_runtime(value)) || self.has_over_aligned(ty, MAX_DEPTH)
+        own.is_some_and(|value| self.exceeds_runtime(value)) || self.has_over_aligned(ty)
     }
 
-    fn has_over_aligned(&self, ty: TypeId, depth: usize) -> bool {
+    fn has_over_aligned(&self, ty: TypeId) -> bool {
         let element = self.types.innermost_element(ty);
-        let Some(record) = self.types.record(element).filter(|_| depth > 0) else {
+        let Some(record) = self.types.record(element) else {
             return false;
         };
-        let record = &self.types.records[record];
-        let Some(body) = record.body else {
+        let Some(body) = self.types.records[record].body else {
             return false;
         };
         let around = self.unit.tree.root().smallest_at(body);
@@ -66,10 +62,10 @@ impl Program {
         let whole = specifiers.next().map_or(body, |node| node.range());
         let mut values = values_in(self.source(), whole).into_iter();
         values.any(|value| self.exceeds_runtime(value))
-            || record
-                .fields
-                .iter()
-                .any(|field| !field.is_static && self.has_over_aligned(field.ty, depth - 1))
+            || self
+                .types
+                .parts(record)
+                .any(|part| self.has_over_aligned(part))
     }
 
     fn exceeds_runtime(&self, value: TextRange) -> bool {

@@ -18,15 +18,14 @@ impl Program {
             let named = self.types.records.iter();
             named.filter(|(_, other)| found.bases.contains(&other.name))
         };
-        // Classes that hold themselves are errors of the user's.
+        // Bases are known by name, and another class of that name may have itself for a base.
         depth < MAX_DEPTH
             && (self.declares_copy_constructor(record)
                 || bases().any(|(base, _)| self.copies_by_constructor(base, depth + 1))
-                || found
-                    .fields
-                    .iter()
-                    .filter(|field| !field.is_static)
-                    .filter_map(|field| self.types.record(self.types.innermost_element(field.ty)))
+                || self
+                    .types
+                    .parts(record)
+                    .filter_map(|part| self.types.record(self.types.innermost_element(part)))
                     .any(|inner| self.copies_by_constructor(inner, depth + 1)))
     }
 

@@ -1,24 +1,25 @@
 //! Numbers that host and device keep in different formats.
 
+use std::collections::HashSet;
+
 use crate::program::Program;
 use crate::region::{Capture, RegionId, Transport};
-use crate::ty::{Meaning, TypeId, TypeKind, TypeTable};
+use crate::ty::{Meaning, RecordId, TypeId, TypeKind, TypeTable};
 
 impl TypeTable {
     /// Whether objects of a type, or what they point to, hold a `long double`: GPUs compute with `double` in its place.
     pub fn holds_long_double(&self, ty: TypeId) -> bool {
-        self.holds_long_double_within(ty, 0)
+        self.holds_long_double_beyond(ty, &mut HashSet::new())
     }
 
-    fn holds_long_double_within(&self, ty: TypeId, depth: usize) -> bool {
-        if depth == MAX_DEPTH {
-            return false;
-        }
-        let inner = |ty| self.holds_long_double_within(ty, depth + 1);
+    /// Classes `seen` before are not looked at again.
+    fn holds_long_double_beyond(&self, ty: TypeId, seen: &mut HashSet<RecordId>) -> bool {
         let desugared = self.desugar(ty);
         match &self.get(desugared).kind {
-            TypeKind::Pointer(to) | TypeKind::Reference(to) => inner(*to),
-            TypeKind::Array { element, .. } => inner(*element),
+            TypeKind::Pointer(to) | TypeKind::Reference(to) => {
+                self.holds_long_double_beyond(*to, seen)
+            }
+            TypeKind::Array { element, .. } => self.holds_long_double_beyond(*element, seen),
             TypeKind::Named {
                 meaning: Meaning::WideArithmetic,
                 ..
@@ -33,7 +34,8 @@ impl TypeTable {
             } => {
                 let fields = self.records[*record].fields.iter();
                 let mut own = fields.filter(|field| !field.is_static);
-                own.any(|field| inner(field.ty))
+                seen.insert(*record)
+                    && own.any(|field| self.holds_long_double_beyond(field.ty, seen))
             }
             TypeKind::Named { .. } | TypeKind::Function { .. } => false,
         }
@@ -48,6 +50,3 @@ impl Program {
         })
     }
 }
-
-/// How deep members and pointers are followed.
-const MAX_DEPTH: usize = 12;

@@ -326,6 +326,21 @@ impl TypeTable {
             .find(|field| field.name == name)
     }
 
+    /// The types of the objects that an object of a class holds: its members, but not static ones and references.
+    ///
+    /// No class holds itself: such a member of a program that is wrong has no known type.
+    pub fn parts(&self, record: RecordId) -> impl Iterator<Item = TypeId> {
+        let own = self.records[record].fields.iter();
+        own.filter(|field| {
+            let is_reference = matches!(
+                self.get(self.desugar(field.ty)).kind,
+                TypeKind::Reference(_)
+            );
+            !field.is_static && !is_reference
+        })
+        .map(|field| field.ty)
+    }
+
     /// Whether objects of the two types are of the same class, or of the same unqualified type.
     ///
     /// A class may have two records: its definition, and what a header or its own members say about it.

@@ -1,7 +1,7 @@
 //! What must be called when objects begin, are copied and end.
 
 use rex_ir::program::Program;
-use rex_ir::ty::{Category, TypeId, TypeKind};
+use rex_ir::ty::{Category, TypeId};
 use rex_syntax::TextRange;
 use rex_syntax::source::Language;
 
@@ -11,19 +11,13 @@ pub(crate) fn has_destructor(program: &Program, ty: TypeId) -> bool {
     let Some(record) = types.record(types.innermost_element(ty)) else {
         return false;
     };
-    let record = &types.records[record];
-    match record.body {
+    match types.records[record].body {
         Some(body) => {
             program.text(body).contains('~')
-                || !record.bases.is_empty()
-                || record
-                    .fields
-                    .iter()
-                    .filter(|field| {
-                        !field.is_static
-                            && !matches!(types.get(field.ty).kind, TypeKind::Reference(_))
-                    })
-                    .any(|field| has_destructor(program, field.ty))
+                || !types.records[record].bases.is_empty()
+                || types
+                    .parts(record)
+                    .any(|part| has_destructor(program, part))
         }
         // Those of the standard library that device code can have hold values.
         None => !types.spell(types.innermost_element(ty)).contains("std::"),

@@ -54,6 +54,18 @@ impl Builder<'_> {
             .map(|(_, record)| *record)
     }
 
+    /// Whether a type is a class whose body is being read, or an array of it: no member can be such an object.
+    fn is_unfinished(&self, ty: TypeId) -> bool {
+        let mut element = self.types.desugar(ty);
+        while let TypeKind::Array { element: inner, .. } = self.types.get(element).kind {
+            element = self.types.desugar(inner);
+        }
+        let is_object = matches!(self.types.get(element).kind, TypeKind::Named { .. });
+        let record = self.types.record(element).filter(|_| is_object);
+        let mut open = self.open_records.iter();
+        record.is_some_and(|record| open.any(|(_, other)| *other == record))
+    }
+
     /// `struct name` in C and where C++ wrote it; an untagged type is its whole text.
     pub(super) fn tag_spelling(&self, node: Node<'_>, keyword: &str) -> SmolStr {
         match node.field(Field::Name) {
@@ -200,9 +212,16 @@ impl Builder<'_> {
                     is_marked_virtual: is_marked_virtual(member),
                 });
             } else {
+                let ty = match self.is_unfinished(declared.ty) && !is_static {
+                    true => {
+                        let spelling = self.types.spell(declared.ty);
+                        self.types.named(spelling, Meaning::Unknown)
+                    }
+                    false => declared.ty,
+                };
                 fields.push(ty::Field {
                     name: name.text().into(),
-                    ty: declared.ty,
+                    ty,
                     is_static,
                     is_constant: is_static && is_const && has_value,
                     is_bit_field: is_before_width(declarator),

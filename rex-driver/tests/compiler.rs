@@ -432,9 +432,10 @@ fn clang_is_a_host_compiler_too() {
     let machine = Surroundings::of_process();
     let clang = (14..=22)
         .rev()
-        .find_map(|version| machine.program(format!("clang-{version}").as_ref()));
+        .filter_map(|version| machine.program(format!("clang-{version}").as_ref()))
+        .find(|clang| has_openmp_header(clang));
     let Some(clang) = clang else {
-        eprintln!("skipped: no clang");
+        eprintln!("skipped: no clang with omp.h");
         return;
     };
     let rex = env!("CARGO_BIN_EXE_rex-driver");
@@ -443,4 +444,19 @@ fn clang_is_a_host_compiler_too() {
         "{rex} launch {clang} -fopenmp -g main.c more.cpp -o prog"
     ));
     project.check("prog");
+}
+
+fn has_openmp_header(compiler: &Path) -> bool {
+    let status = Command::new(compiler)
+        .args([
+            "-fopenmp",
+            "-include",
+            "omp.h",
+            "-fsyntax-only",
+            "-xc",
+            "/dev/null",
+        ])
+        .stderr(Stdio::null())
+        .status();
+    status.is_ok_and(|status| status.success())
 }

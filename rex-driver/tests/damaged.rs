@@ -128,3 +128,28 @@ int main() {
 ",
     );
 }
+
+#[test]
+fn two_members_have_one_definition() {
+    check(
+        Language::Cxx,
+        "#pragma omp declare target
+template <class T> struct box { static T first, second; };
+template <class T> T box<T>::first = 2, class U> T box<T>::second = {3};
+#pragma omp end declare target
+int main() {
+  int r = 0;
+#pragma omp target map(tofrom : r)
+  r = box<int>::first + box<int>::second;
+}
+",
+    );
+}
+
+#[test]
+fn a_function_of_a_template_loses_its_type() {
+    check(
+        Language::Cxx,
+        "template<class T>dot(){{}T*a=;\n#pragma omp target\n  ms()\nfrom\n#endif\n}",
+    );
+}

@@ -145,14 +145,18 @@ fn removed_in(program: &Program, of: &Instantiator, range: TextRange) -> Vec<Tex
         .into_iter()
         .filter(is_conditional)
         .map(|line| line.range);
+    let is_replaced = |found: TextRange| {
+        let mut places = replaced.iter();
+        places.any(|place| place.intersect(found).is_some_and(|both| !both.is_empty()))
+    };
     let mut ranges: Vec<TextRange> = conditionals
         .chain(program.unit.inactive.iter().copied())
-        .filter(|found| {
-            let is_replaced = |place: &TextRange| place.intersect(*found).is_some();
-            range.contains_range(*found) && !replaced.iter().any(is_replaced)
-        })
+        .filter(|found| range.contains_range(*found) && !is_replaced(*found))
         .chain(of.removed.iter().copied())
-        .map(|found| with_line_start(source, found))
+        .map(|found| {
+            let wide = with_line_start(source, found);
+            if is_replaced(wide) { found } else { wide }
+        })
         .collect();
     ranges.sort_by_key(|found| (found.start(), found.end()));
     let mut merged: Vec<TextRange> = Vec::new();

@@ -3,6 +3,8 @@
 //! CUDA has no memory on the device for a data member. So its class gets a static member function that gives the object, a variable of that function: its type and initial value keep their meaning, private
 //! names included, and the linker makes one object of what several files have. Device code calls the function where it names the member.
 
+use std::collections::HashSet;
+
 use rex_ir::item::DeviceStorage;
 use rex_ir::namer;
 use rex_ir::program::Program;
@@ -125,12 +127,16 @@ pub(super) fn definitions_of_templates(
     members: &[SymbolId],
     range: TextRange,
 ) -> Vec<(TextRange, String)> {
-    members
-        .iter()
+    let members = members.iter();
+    let definitions = members
         .filter_map(|symbol| Member::of(program, *symbol))
         .filter(|member| member.known.is_of_template)
         .flat_map(|member| member.all_definitions())
-        .filter(|(place, _)| range.contains_range(*place))
+        .filter(|(place, _)| range.contains_range(*place));
+    // Two members have one definition only in a program that is wrong.
+    let mut seen = HashSet::new();
+    definitions
+        .filter(|(place, _)| seen.insert(*place))
         .collect()
 }
 

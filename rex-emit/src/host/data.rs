@@ -3,7 +3,7 @@
 use rex_ir::abi::MapFlags;
 use rex_ir::map::{MapArrays, MapOwner};
 use rex_ir::region::{CapturedObject, DataConstruct, DataConstructId, DataConstructKind};
-use rex_ir::ty::TypeKind;
+use rex_ir::ty::{Category, TypeKind};
 use rex_syntax::TextRange;
 use rex_syntax::omp::clause::{Clause, ClauseName};
 
@@ -182,6 +182,14 @@ impl Host<'_> {
             let name = self.object_name(object);
             let types = &self.program.types;
             let ty = types.object_type(self.program.symbols[symbol].ty);
+            if !is_object && types.category(ty) == Category::Dependent {
+                let declared = types.declare(ty, &name);
+                lines.push(format!(
+                    "{declared} = ({}){address};",
+                    types.declare(ty, "")
+                ));
+                continue;
+            }
             let target = match &types.get(ty).kind {
                 TypeKind::Pointer(to) if !is_object => *to,
                 TypeKind::Array { element, .. } => *element,

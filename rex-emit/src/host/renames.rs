@@ -3,7 +3,7 @@
 use rex_ir::map::{MapItem, MapKind};
 use rex_ir::region::{CapturedObject, DataConstructKind};
 use rex_ir::symbol::SymbolId;
-use rex_ir::ty::TypeKind;
+use rex_ir::ty::{Category, TypeKind};
 
 use super::{Host, Rename};
 
@@ -55,11 +55,10 @@ impl Host<'_> {
     /// own storage is asked for.
     pub(super) fn is_bound_as_object(&self, item: &MapItem, symbol: SymbolId) -> bool {
         let types = &self.program.types;
-        match types
-            .get(types.object_type(self.program.symbols[symbol].ty))
-            .kind
-        {
+        let ty = types.object_type(self.program.symbols[symbol].ty);
+        match types.get(ty).kind {
             TypeKind::Array { .. } => false,
+            _ if types.category(ty) == Category::Dependent => item.kind != MapKind::UseDevicePtr,
             TypeKind::Pointer(_) => item.kind == MapKind::UseDeviceAddr && item.steps.is_empty(),
             _ => true,
         }

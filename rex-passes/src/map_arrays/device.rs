@@ -3,6 +3,7 @@
 use rex_ir::abi::MapFlags;
 use rex_ir::expr::Expr;
 use rex_ir::map::{MapEntry, MapItem, MapKind};
+use rex_ir::ty::Category;
 
 use super::{Builder, entry};
 
@@ -10,7 +11,10 @@ impl Builder<'_> {
     /// The entry of one list item.
     pub(super) fn use_device(&mut self, item: &MapItem) {
         let object = self.object(item.root);
-        let is_pointer = self.is_pointer(item.root_ty);
+        // What `use_device_ptr` names is a pointer, also where a template's parameter gives its type.
+        let is_pointer = self.is_pointer(item.root_ty)
+            || item.kind == MapKind::UseDevicePtr
+                && self.program.types.category(item.root_ty) == Category::Dependent;
         let through = is_pointer
             && (item.kind == MapKind::UseDevicePtr
                 || item.kind == MapKind::UseDeviceAddr && !item.steps.is_empty());

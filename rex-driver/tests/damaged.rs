@@ -153,3 +153,23 @@ fn a_function_of_a_template_loses_its_type() {
         "template<class T>dot(){{}T*a=;\n#pragma omp target\n  ms()\nfrom\n#endif\n}",
     );
 }
+
+#[test]
+fn functions_stand_where_text_is_left_out() {
+    check(
+        Language::Cxx,
+        "struct Host{static std:ed{[]{rnt i}};};main(){Host h ;\n#pragma omp target()map(h)\n  std}",
+    );
+    check(
+        Language::Cxx,
+        "struct Kind{static auto by_copy=[]{{}int base{int value ;\n#pragma omp target ()\n    return}}}",
+    );
+    check(
+        Language::Cxx,
+        "struct Pair{namespace work{template<int N>class{void shift()middle*from{T value;
+#pragma omp target()map(value)
+    return}}}twice x{
+  #pragma omp target()
+    ;}}",
+    );
+}

@@ -75,11 +75,18 @@ impl<'p> Classes<'p> {
         let program = self.program;
         let members = self.static_members_in(range);
         let mut edits = EditSet::new();
-        let mut replaced = TextRange::empty(range.start());
+        // What of the text is not there any more.
+        let mut replaced = statics::values_of_host(program, &members, range);
+        for left_out in &replaced {
+            edits.delete(*left_out - range.start());
+        }
+        let is_in = |places: &[TextRange], at: TextRange| {
+            places.iter().any(|place| place.contains_range(at))
+        };
         // Functions whose text is not copied as it stands.
         let mut covered: Vec<TextRange> = Vec::new();
         for (id, function) in program.functions_in(range) {
-            if !function.in_class || replaced.contains_range(function.range) {
+            if !function.in_class || is_in(&replaced, function.range) {
                 continue;
             }
             let start = function.specifiers.start() - range.start();
@@ -90,19 +97,20 @@ impl<'p> Classes<'p> {
                 !device.body.replacements.is_empty() || !device.words.is_empty()
             };
             if let Some(instantiator) = instantiator {
-                replaced = function.range;
-                covered.push(replaced);
-                let text = instances::text(program, instantiator, replaced)?;
-                edits.replace(replaced - range.start(), text);
+                replaced.push(function.range);
+                covered.push(function.range);
+                let text = instances::text(program, instantiator, function.range)?;
+                edits.replace(function.range - range.start(), text);
             } else if is_of_host {
-                replaced = TextRange::new(function.declarator_end, function.range.end());
-                covered.push(replaced);
-                edits.replace(replaced - range.start(), ";");
+                let body = TextRange::new(function.declarator_end, function.range.end());
+                replaced.push(body);
+                covered.push(body);
+                edits.replace(body - range.start(), ";");
             } else if let Some(device) = device.filter(has_replacements) {
-                replaced = function.range;
-                covered.push(replaced);
+                replaced.push(function.range);
+                covered.push(function.range);
                 let text = function::print(program, device, BOTH_SIDES);
-                edits.replace(replaced - range.start(), text);
+                edits.replace(function.range - range.start(), text);
             } else {
                 if !self.virtuals_of_host.contains(&*function.name) {
                     edits.insert(start, 0, BOTH_SIDES);
@@ -111,10 +119,8 @@ impl<'p> Classes<'p> {
                     edits.insert(at - range.start(), 0, lines);
                 }
                 // A local class has functions of its own inside.
-                let is_new =
-                    |at: &TextRange| !covered.iter().any(|around| around.contains_range(*at));
                 let words = references::unqualified(program, &function.globals, function.range);
-                for (at, word) in words.into_iter().filter(|(at, _)| is_new(at)) {
+                for (at, word) in words.into_iter().filter(|(at, _)| !is_in(&covered, *at)) {
                     edits.replace(at - range.start(), word.to_string());
                 }
                 covered.push(function.range);
@@ -128,17 +134,14 @@ impl<'p> Classes<'p> {
             edits.replace(place - range.start(), text);
             covered.push(place);
         }
-        for left_out in statics::values_of_host(program, &members, range) {
-            edits.delete(left_out - range.start());
-        }
         covered.extend(statics::declared_in(program, &members, range));
         for (at, word) in statics::all_words(program, range) {
-            if !covered.iter().any(|covered| covered.contains_range(at)) {
+            if !is_in(&covered, at) {
                 edits.replace(at - range.start(), word.to_string());
             }
         }
         for method in places::inside(&self.methods, range, |method| *method) {
-            if !replaced.contains_range(*method) {
+            if !is_in(&replaced, *method) {
                 let is_of_host = !self.virtuals_of_host.is_empty()
                     && lex::identifiers(program.source(), *method)
                         .any(|at| self.virtuals_of_host.contains(program.text(at)));

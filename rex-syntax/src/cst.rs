@@ -517,21 +517,20 @@ fn entry(cursor: &tree_sitter::TreeCursor<'_>, parent: u32, grammar: &Grammar) -
 
 /// Gives types that the view spells like other types their own kind and extent again.
 fn restore_types(nodes: &mut [Entry], text: &str, original: &str) {
-    for entry in nodes {
+    let types = nodes
+        .iter_mut()
+        .filter(|entry| matches!(entry.kind, Kind::PrimitiveType | Kind::TypeIdentifier));
+    for entry in types {
         let range = TextRange::new(entry.start, entry.end);
         let written = lex::slice(original, range);
         if written == lex::slice(text, range) {
             continue;
         }
-        match entry.kind {
-            Kind::PrimitiveType => {
-                entry.kind = Kind::TypeIdentifier;
-                entry.end = entry.start + TextSize::of(written.trim_end());
-            }
-            Kind::TypeIdentifier if written.contains("omplex") => {
-                entry.kind = Kind::SizedTypeSpecifier;
-            }
-            _ => {}
+        if entry.kind == Kind::PrimitiveType {
+            entry.kind = Kind::TypeIdentifier;
+            entry.end = entry.start + TextSize::of(written.trim_end());
+        } else if written.contains("omplex") {
+            entry.kind = Kind::SizedTypeSpecifier;
         }
     }
 }

@@ -244,6 +244,11 @@ impl TypeTable {
         }
     }
 
+    /// Whether a type is a reference or an alias of one.
+    pub fn is_reference(&self, id: TypeId) -> bool {
+        matches!(self.get(self.desugar(id)).kind, TypeKind::Reference(_))
+    }
+
     /// The type without `const` and `volatile` at its top level.
     pub fn unqualified(&mut self, id: TypeId) -> TypeId {
         let ty = self.get(id);
@@ -331,14 +336,8 @@ impl TypeTable {
     /// No class holds itself: such a member of a program that is wrong has no known type.
     pub fn parts(&self, record: RecordId) -> impl Iterator<Item = TypeId> {
         let own = self.records[record].fields.iter();
-        own.filter(|field| {
-            let is_reference = matches!(
-                self.get(self.desugar(field.ty)).kind,
-                TypeKind::Reference(_)
-            );
-            !field.is_static && !is_reference
-        })
-        .map(|field| field.ty)
+        own.filter(|field| !field.is_static && !self.is_reference(field.ty))
+            .map(|field| field.ty)
     }
 
     /// Whether objects of the two types are of the same class, or of the same unqualified type.

@@ -1,8 +1,8 @@
 //! The working file: the user's text with the macros written out that hide directives.
 //!
 //! Several rounds, each a derived file of its own. The first writes out `_Pragma("omp ..")`, OpenMP attributes and the macros that hide
-//! directives or braces; the next, as often as there are any, macros that stand for declarations; then types that C lets a program leave
-//! out; then macros that stand for words of a directive and for the loop after one. Where there is nothing to write out there is no derived
+//! directives or braces; the next, up to three times as their text may have further ones, macros that stand for declarations; then types that
+//! C lets a program leave out; then macros that stand for words of a directive and for the loop after one. Where there is nothing to write out there is no derived
 //! file.
 
 mod declared;
@@ -27,24 +27,28 @@ use crate::source::{Derivation, FileId, FileRange, Language, SourceFile, SourceM
 /// If active code calls macros that bear pragmas, or has `_Pragma("omp ..")` itself, this is a derived file in which they are written out
 /// as the user could have written them; otherwise it is `file` itself. `macros` is the table of `file`.
 pub fn working_file(sources: &mut SourceMap, file: FileId, macros: &MacroTable) -> FileId {
-    // What stands for declarations may use further ones.
-    let rounds: [fn(&Code<'_>) -> EditSet; 6] = [
-        |code| code.structure_edits(),
-        |code| code.declaration_edits(),
-        |code| code.declaration_edits(),
-        |code| code.declaration_edits(),
-        |code| code.type_edits(),
-        |code| code.directive_edits(),
+    type Round = fn(&Code<'_>) -> EditSet;
+    // Each as often as it finds something, up to a number of times.
+    let rounds: [(usize, Round); 4] = [
+        (1, |code| code.structure_edits()),
+        (3, |code| code.declaration_edits()),
+        (1, |code| code.type_edits()),
+        (1, |code| code.directive_edits()),
     ];
     let mut current = file;
     let mut tokens = None;
-    for round in rounds {
-        let code = Code::read(sources, current, file, macros, tokens.take());
-        let edits = round(&code);
-        let read = code.tokens;
-        let derived = derive(sources, current, &edits);
-        tokens = (derived == current).then_some(read);
-        current = derived;
+    for (times, round) in rounds {
+        for _ in 0..times {
+            let code = Code::read(sources, current, file, macros, tokens.take());
+            let edits = round(&code);
+            let read = code.tokens;
+            let derived = derive(sources, current, &edits);
+            if derived == current {
+                tokens = Some(read);
+                break;
+            }
+            current = derived;
+        }
     }
     current
 }

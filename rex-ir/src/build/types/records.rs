@@ -56,14 +56,10 @@ impl Builder<'_> {
 
     /// Whether a type is a class whose body is being read, or an array of it: no member can be such an object.
     fn is_unfinished(&self, ty: TypeId) -> bool {
-        let mut element = self.types.desugar(ty);
-        while let TypeKind::Array { element: inner, .. } = self.types.get(element).kind {
-            element = self.types.desugar(inner);
-        }
-        let is_object = matches!(self.types.get(element).kind, TypeKind::Named { .. });
-        let record = self.types.record(element).filter(|_| is_object);
+        let record = self.types.record(self.types.innermost_element(ty));
         let mut open = self.open_records.iter();
-        record.is_some_and(|record| open.any(|(_, other)| *other == record))
+        !self.types.is_reference(ty)
+            && record.is_some_and(|record| open.any(|(_, other)| *other == record))
     }
 
     /// `struct name` in C and where C++ wrote it; an untagged type is its whole text.

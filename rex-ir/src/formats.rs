@@ -1,6 +1,6 @@
 //! Numbers that host and device keep in different formats.
 
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 use crate::program::Program;
 use crate::region::{Capture, RegionId, Transport};
@@ -9,11 +9,11 @@ use crate::ty::{Meaning, RecordId, TypeId, TypeKind, TypeTable};
 impl TypeTable {
     /// Whether objects of a type, or what they point to, hold a `long double`: GPUs compute with `double` in its place.
     pub fn holds_long_double(&self, ty: TypeId) -> bool {
-        self.holds_long_double_beyond(ty, &mut HashSet::new())
+        self.holds_long_double_beyond(ty, &mut FxHashSet::default())
     }
 
     /// Classes `seen` before are not looked at again.
-    fn holds_long_double_beyond(&self, ty: TypeId, seen: &mut HashSet<RecordId>) -> bool {
+    fn holds_long_double_beyond(&self, ty: TypeId, seen: &mut FxHashSet<RecordId>) -> bool {
         let desugared = self.desugar(ty);
         match &self.get(desugared).kind {
             TypeKind::Pointer(to) | TypeKind::Reference(to) => {

@@ -3,14 +3,13 @@
 //! CUDA has no memory on the device for a data member. So its class gets a static member function that gives the object, a variable of that function: its type and initial value keep their meaning, private
 //! names included, and the linker makes one object of what several files have. Device code calls the function where it names the member.
 
-use std::collections::HashSet;
-
 use rex_ir::item::DeviceStorage;
 use rex_ir::namer;
 use rex_ir::program::Program;
 use rex_ir::static_member::{StaticMember, uses_in};
 use rex_ir::symbol::{SymbolId, SymbolKind};
 use rex_syntax::{TextRange, TextSize, lex};
+use rustc_hash::FxHashSet;
 use smol_str::SmolStr;
 
 use super::class::BOTH_SIDES;
@@ -134,7 +133,7 @@ pub(super) fn definitions_of_templates(
         .flat_map(|member| member.all_definitions())
         .filter(|(place, _)| range.contains_range(*place));
     // Two members have one definition only in a program that is wrong.
-    let mut seen = HashSet::new();
+    let mut seen = FxHashSet::default();
     definitions
         .filter(|(place, _)| seen.insert(*place))
         .collect()

@@ -5,13 +5,19 @@
 //!
 //! A tree is parsed from a masked text (`view`) and answers with the original text of the same length.
 
-use std::cell::RefCell;
+mod entry;
+mod flatten;
+mod grammar;
+mod pieces;
+
 use std::fmt;
 use std::hash::{Hash, Hasher};
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use text_size::{TextRange, TextSize};
 
+use self::entry::{Entry, size};
+use self::grammar::Grammar;
 use crate::kind::{Field, Kind};
 use crate::lex;
 use crate::source::Language;
@@ -31,6 +37,9 @@ pub struct Node<'t> {
     idx: u32,
 }
 
+/// The bytes of text from which on a text is parsed in pieces: what the parser itself keeps of a text is some 50 times as large.
+const PIECE: usize = 1 << 18;
+
 /// Parses `text`; nodes answer with the text of `original`.
 ///
 /// Parsing never fails: text that is not C or C++ becomes [`Kind::Error`] nodes.
@@ -43,14 +52,7 @@ pub fn parse(text: &str, original: Arc<str>, language: Language) -> Tree {
         original.len(),
         "a masked view has the length of its text"
     );
-    let parsed = PARSER.with_borrow_mut(|parser| {
-        parser.set_language(&GRAMMARS.of(language).language).ok()?;
-        parser.parse(text, None)
-    });
-    let mut nodes = match parsed {
-        Some(parsed) => flatten(&parsed, text.len(), GRAMMARS.of(language)),
-        None => vec![Entry::root_error(text.len())],
-    };
+    let mut nodes = flatten::parse(text, PIECE, language);
     restore_types(&mut nodes, text, &original);
     Tree {
         text: original,
@@ -72,7 +74,7 @@ impl Tree {
         for entry in &mut self.nodes {
             let found = ends.binary_search_by_key(&entry.end, |(end, _)| *end);
             if let Ok(idx) = found
-                && entry.flags & ANONYMOUS == 0
+                && entry.is_named()
             {
                 entry.end = ends[idx].1;
             }
@@ -146,16 +148,14 @@ impl<'t> Node<'t> {
     /// The characters of an anonymous node; empty for any other.
     pub fn token(self) -> &'static str {
         match self.kind() {
-            Kind::Token => GRAMMARS
-                .of(self.tree.language)
-                .symbol_name(self.entry().symbol),
+            Kind::Token => Grammar::of(self.tree.language).symbol_name(self.entry().symbol()),
             _ => "",
         }
     }
 
     /// Whether the node is named: neither keyword nor punctuator.
     pub fn is_named(self) -> bool {
-        self.entry().flags & ANONYMOUS == 0
+        self.entry().is_named()
     }
 
     /// The named children: everything but keywords and punctuators.
@@ -253,7 +253,7 @@ impl<'t> Node<'t> {
 
     /// Whether it is or contains an error or a missing node.
     pub fn has_error(self) -> bool {
-        self.entry().flags & HAS_ERROR != 0
+        self.entry().has_error()
     }
 
     /// Its only named child, comments aside.
@@ -424,97 +424,6 @@ impl<'t> Iterator for Descendants<'t> {
     }
 }
 
-const ANONYMOUS: u8 = 1;
-const HAS_ERROR: u8 = 2;
-
-/// A node in the flat list. Its subtree is the entries from its own index to `subtree_end`.
-#[derive(Clone, Copy)]
-struct Entry {
-    kind: Kind,
-    field: Option<Field>,
-    flags: u8,
-    symbol: u16,
-    start: TextSize,
-    end: TextSize,
-    parent: u32,
-    subtree_end: u32,
-}
-
-impl Entry {
-    fn root_error(length: usize) -> Entry {
-        Entry {
-            kind: Kind::Error,
-            field: None,
-            flags: HAS_ERROR,
-            symbol: 0,
-            start: TextSize::new(0),
-            end: lex::range(0, length).end(),
-            parent: 0,
-            subtree_end: 1,
-        }
-    }
-}
-
-fn size(length: usize) -> u32 {
-    u32::try_from(length).unwrap_or(u32::MAX)
-}
-
-fn flatten(parsed: &tree_sitter::Tree, length: usize, grammar: &Grammar) -> Vec<Entry> {
-    let mut entries: Vec<Entry> = Vec::with_capacity(length / 2 + 16);
-    let mut open: Vec<u32> = Vec::new();
-    let mut cursor = parsed.walk();
-    loop {
-        let idx = size(entries.len());
-        entries.push(entry(&cursor, open.last().copied().unwrap_or(0), grammar));
-        open.push(idx);
-        if cursor.goto_first_child() {
-            continue;
-        }
-        loop {
-            close(&mut entries, &mut open);
-            if cursor.goto_next_sibling() {
-                break;
-            }
-            if !cursor.goto_parent() {
-                if let Some(root) = entries.first_mut() {
-                    root.start = TextSize::new(0);
-                    root.end = lex::range(0, length).end();
-                }
-                return entries;
-            }
-        }
-    }
-}
-
-fn entry(cursor: &tree_sitter::TreeCursor<'_>, parent: u32, grammar: &Grammar) -> Entry {
-    let node = cursor.node();
-    let place = lex::range(node.start_byte(), node.end_byte());
-    let kind = if node.is_missing() {
-        Kind::Missing
-    } else if node.is_error() {
-        Kind::Error
-    } else {
-        grammar.kind(node.kind_id())
-    };
-    let mut flags = 0;
-    if !node.is_named() {
-        flags |= ANONYMOUS;
-    }
-    if matches!(kind, Kind::Missing | Kind::Error) {
-        flags |= HAS_ERROR;
-    }
-    Entry {
-        kind,
-        field: cursor.field_id().and_then(|id| grammar.field(id.get())),
-        flags,
-        symbol: node.kind_id(),
-        start: place.start(),
-        end: place.end(),
-        parent,
-        subtree_end: 0,
-    }
-}
-
 /// Gives types that the view spells like other types their own kind and extent again.
 fn restore_types(nodes: &mut [Entry], text: &str, original: &str) {
     let types = nodes
@@ -532,106 +441,6 @@ fn restore_types(nodes: &mut [Entry], text: &str, original: &str) {
         } else if written.contains("omplex") {
             entry.kind = Kind::SizedTypeSpecifier;
         }
-    }
-}
-
-/// Closes the innermost open node: its subtree ends here, and its errors are its parent's too.
-fn close(entries: &mut [Entry], open: &mut Vec<u32>) {
-    let end = size(entries.len());
-    let Some(closed) = open.pop().and_then(|idx| entries.get_mut(idx as usize)) else {
-        return;
-    };
-    closed.subtree_end = end;
-    let (kind, has_error) = (closed.kind, closed.flags & HAS_ERROR != 0);
-    let Some(parent) = open.last().and_then(|&idx| entries.get_mut(idx as usize)) else {
-        return;
-    };
-    // The grammar wants a declarator in `template class S<int>;`.
-    let is_harmless = kind == Kind::Missing && parent.kind == Kind::TemplateInstantiation;
-    if has_error && !is_harmless {
-        parent.flags |= HAS_ERROR;
-    }
-}
-
-/// One grammar with its symbols translated.
-struct Grammar {
-    language: tree_sitter::Language,
-    names: Vec<Box<str>>,
-    kinds: Vec<Kind>,
-    fields: Vec<Option<Field>>,
-}
-
-struct Grammars {
-    c: Grammar,
-    cxx: Grammar,
-}
-
-thread_local! {
-    static PARSER: RefCell<tree_sitter::Parser> = RefCell::new(tree_sitter::Parser::new());
-}
-
-static GRAMMARS: LazyLock<Grammars> = LazyLock::new(|| Grammars {
-    c: Grammar::new(tree_sitter_c::LANGUAGE.into()),
-    cxx: Grammar::new(tree_sitter_cpp::LANGUAGE.into()),
-});
-
-impl Grammars {
-    fn of(&self, language: Language) -> &Grammar {
-        match language {
-            Language::C => &self.c,
-            Language::Cxx => &self.cxx,
-        }
-    }
-}
-
-impl Grammar {
-    fn new(language: tree_sitter::Language) -> Grammar {
-        let kinds = (0..language.node_kind_count())
-            .map(|id| {
-                let id = u16::try_from(id).unwrap_or(u16::MAX);
-                let name = language.node_kind_for_id(id).unwrap_or_default();
-                let named = language.node_kind_is_named(id);
-                let known = Kind::NAMED.iter().find(|kind| named && kind.name() == name);
-                known.copied().unwrap_or(Kind::Token)
-            })
-            .collect();
-        let names = (0..language.node_kind_count())
-            .map(|id| {
-                let id = u16::try_from(id).unwrap_or(u16::MAX);
-                language.node_kind_for_id(id).unwrap_or_default().into()
-            })
-            .collect();
-        let fields = (0..=language.field_count())
-            .map(|id| {
-                let id = u16::try_from(id).unwrap_or(u16::MAX);
-                let name = language.field_name_for_id(id)?;
-                Field::ALL
-                    .iter()
-                    .find(|field| field.name() == name)
-                    .copied()
-            })
-            .collect();
-        Grammar {
-            language,
-            names,
-            kinds,
-            fields,
-        }
-    }
-
-    fn kind(&self, symbol: u16) -> Kind {
-        self.kinds
-            .get(usize::from(symbol))
-            .copied()
-            .unwrap_or(Kind::Token)
-    }
-
-    fn field(&self, id: u16) -> Option<Field> {
-        self.fields.get(usize::from(id)).copied().flatten()
-    }
-
-    fn symbol_name(&'static self, symbol: u16) -> &'static str {
-        self.names.get(usize::from(symbol)).map_or("", |name| name)
     }
 }
 

@@ -113,10 +113,12 @@ impl EditSet {
     /// # Errors
     /// [`EditConflict`] when two edits overlap.
     pub fn apply_with_map(&self, original: &[u8]) -> Result<(Vec<u8>, OffsetMap), EditConflict> {
-        let mut out = Vec::with_capacity(original.len());
+        let edits = self.sorted()?;
+        let n_inserted: usize = edits.iter().map(|edit| edit.insert.len()).sum();
+        let mut out = Vec::with_capacity(original.len() + n_inserted);
         let mut map = OffsetMap::default();
         let mut copied = 0usize;
-        for edit in self.sorted()? {
+        for edit in edits {
             let start = usize::from(edit.range.start()).min(original.len());
             let end = usize::from(edit.range.end()).min(original.len());
             out.extend_from_slice(&original[copied..start]);

@@ -1,3 +1,4 @@
+use super::grammar::GRAMMARS;
 use super::*;
 
 fn named_kinds(node_types: &str) -> Vec<String> {
@@ -88,4 +89,82 @@ fn deep_nesting_costs_no_stack() {
     let text = format!("void f() {}{}", "{".repeat(10_000), "}".repeat(10_000));
     let tree = parse_fragment(&text, Language::Cxx);
     assert_eq!(tree.root().descendants().count(), 10_006);
+}
+
+/// The outline of a text that is parsed in pieces of at least so many bytes.
+fn outline(text: &str, piece: usize, language: Language) -> String {
+    let tree = Tree {
+        text: text.into(),
+        language,
+        nodes: flatten::parse(text, piece, language),
+    };
+    let places: Vec<_> = tree.nodes().map(Node::range).collect();
+    format!("{} {places:?}", tree.root().outline())
+}
+
+#[test]
+fn pieces_parse_as_the_whole_does() {
+    let fixtures = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/run");
+    let mut n_cut = 0;
+    for entry in std::fs::read_dir(fixtures).expect("the fixtures are there") {
+        let folder = entry.expect("a folder can be read").path();
+        for (name, language) in [("input.c", Language::C), ("input.cpp", Language::Cxx)] {
+            let Ok(text) = std::fs::read_to_string(folder.join(name)) else {
+                continue;
+            };
+            // What stands in lines of the preprocessor is no part of a view.
+            let text: Vec<&str> = text
+                .lines()
+                .filter(|line| !line.trim_start().starts_with('#'))
+                .collect();
+            let text = text.join("\n");
+            let whole = outline(&text, usize::MAX, language);
+            if whole.contains("ERROR") {
+                continue;
+            }
+            n_cut += pieces::pieces(&text, 1, language).len() - 1;
+            assert_eq!(outline(&text, 1, language), whole, "{}", folder.display());
+        }
+    }
+    assert!(n_cut > 500, "{n_cut}");
+}
+
+#[test]
+fn texts_are_cut_between_items_only() {
+    let cut = |text: &str, language| -> Vec<String> {
+        let pieces = pieces::pieces(text, 1, language);
+        let texts = pieces.iter().map(|&piece| lex::slice(text, piece).trim());
+        texts.map(str::to_owned).collect()
+    };
+    for (language, items) in [
+        (
+            Language::C,
+            &[
+                "int f(a) int a; { ; } int b; float c = 1;",
+                "static int g(void) { if (b) { } else { } return (struct s){ 1 }.x; }",
+                "int h;",
+            ][..],
+        ),
+        (
+            Language::C,
+            &[
+                "struct __attribute__((packed)) { int a; } x; struct A(1) { int a; } y; int z[] = { f(1), 2 };",
+                "extern int b;",
+            ][..],
+        ),
+        (
+            Language::Cxx,
+            &[
+                "int a;",
+                "struct alignas(8) S { void f() { } };",
+                "S s;",
+                "void f() noexcept(true) { }",
+                "// f \nauto g = [](int a) { } (1);",
+                "void h() try { } catch (...) { }",
+                "char c[] = \"{\";",
+            ][..],
+        ),
+    ] {
+        assert_eq!(cut(&items.join(" \n"), language), items);
+    }
 }

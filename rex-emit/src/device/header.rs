@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use rex_ir::headers;
 use rex_ir::item::ItemKind;
-use rex_syntax::lex;
+use rex_syntax::lex::{self, TokenKind};
 use rex_syntax::macros::MacroDef;
 use rex_syntax::source::Language;
 use rex_syntax::{TextRange, TextSize};
@@ -40,9 +40,12 @@ impl<'p> Device<'p> {
         let has_headers = items.any(|item| {
             item.kind == ItemKind::Include && headers::is_of_project(self.program, item.range)
         });
-        let used: BTreeSet<&str> = lex::tokens(source, whole)
-            .map(|token| token.text(source))
-            .collect();
+        let mut used: BTreeSet<&str> = BTreeSet::new();
+        for token in lex::tokens(source, whole) {
+            if token.kind == TokenKind::Identifier {
+                used.insert(token.text(source));
+            }
+        }
         for (word, meaning) in WORDS_OF_C {
             if has_headers || used.contains(word) {
                 self.line(format!("#define {word} {meaning}").trim_end());

@@ -12,18 +12,19 @@ use super::Device;
 pub(super) fn named(program: &Program) -> BTreeSet<&str> {
     let source = program.source();
     let whole = TextRange::up_to(TextSize::of(source));
-    let words: Vec<&str> = lex::significant_tokens(source, whole)
+    let mut words = lex::significant_tokens(source, whole)
         .map(|token| token.text(source))
-        .collect();
+        .peekable();
     let mut named = BTreeSet::new();
-    for idx in 0..words.len() {
-        let start = match words[idx..] {
-            ["using", "namespace", ..] => idx + 2,
-            ["namespace", _, "=", ..] => idx + 3,
-            _ => continue,
-        };
-        let path = words[start..].iter().take_while(|word| **word != ";");
-        named.extend(path.filter(|word| **word != "::"));
+    let mut before = "";
+    while let Some(word) = words.next() {
+        let is_named = word == "namespace" && before == "using"
+            || before == "namespace" && words.peek() == Some(&"=");
+        before = word;
+        if is_named {
+            let path = words.by_ref().take_while(|word| *word != ";");
+            named.extend(path.filter(|word| !matches!(*word, "=" | "::")));
+        }
     }
     named
 }

@@ -115,16 +115,19 @@ impl Builder<'_> {
     fn is_local_type(&self, ty: TypeId, construct: ConstructId) -> bool {
         let at = self.constructs[construct].range;
         let function = self.innermost_function(at);
+        let function = function.map(|function| &self.functions[function]);
+        let membership = function.and_then(|function| function.membership.as_ref());
+        let record = membership.and_then(|membership| membership.record);
+        let class = record.and_then(|record| self.types.records[record].body);
+        let class_name = record.map(|record| &self.types.records[record].name);
         let inside = |declaration: TextRange| {
-            function.is_some_and(|function| {
-                let function = &self.functions[function];
-                let class = function
-                    .membership
-                    .as_ref()
-                    .and_then(|membership| self.types.records[membership.record?].body);
-                function.body.contains_range(declaration)
-                    || class.is_some_and(|class| class.contains_range(declaration))
-            })
+            function.is_some_and(|function| function.body.contains_range(declaration))
+                || class.is_some_and(|class| class.contains_range(declaration))
+        };
+        let is_of_function_or_class = |id: SymbolId| {
+            let symbol = &self.symbols[id];
+            let is_member = membership.is_some() && symbol.kind == SymbolKind::StaticField;
+            is_member || symbol.declaration.is_some_and(inside)
         };
         let mut words = Vec::new();
         self.type_words(ty, &mut words);
@@ -132,16 +135,14 @@ impl Builder<'_> {
             let whole = TextRange::up_to(rex_syntax::TextSize::of(text.as_str()));
             let is_local = |name: &str| {
                 let named = self.scopes.resolve_type(&self.symbols, name, at);
-                let enumerator = || {
-                    let found = self.scopes.resolve(&self.symbols, name, at)?;
-                    (self.symbols[found].kind == SymbolKind::Enumerator).then_some(found)
-                };
                 named
-                    .or_else(enumerator)
-                    .and_then(|id| self.symbols[id].declaration)
-                    .is_some_and(inside)
+                    .or_else(|| self.scopes.resolve(&self.symbols, name, at))
+                    .is_some_and(is_of_function_or_class)
             };
+            // A member named through its class may be private.
+            let names_member = class_name.is_some_and(|class| text.contains(&format!("{class}::")));
             is_local(text)
+                || names_member
                 || lex::identifiers(text, whole).any(|name| is_local(&text[name]))
                 || text.contains(namer::UNTAGGED_PREFIX)
         })

@@ -9,7 +9,7 @@ use smol_str::SmolStr;
 use super::uses::{Name, Use, Uses};
 use crate::build::Builder;
 use crate::build::names::{last_component, squeeze};
-use crate::region::{CapturedObject, ConstructId};
+use crate::region::{Call, CapturedObject, ConstructId};
 use crate::symbol::{SymbolId, SymbolKind};
 use crate::ty::{Meaning, TypeId, TypeKind};
 
@@ -116,17 +116,22 @@ impl<'u> Builder<'u> {
         }
         for at in lex::identifiers(self.source, declaration).collect::<Vec<_>>() {
             let text = self.text(at);
-            if let Some(inner) = self.scopes.resolve(&self.symbols, text, at)
-                && inner != symbol
-                && matches!(
-                    self.symbols[inner].kind,
-                    SymbolKind::Type
-                        | SymbolKind::Enumerator
-                        | SymbolKind::Local
-                        | SymbolKind::StaticLocal
-                )
-            {
-                self.use_local_declaration(inner, statement, construct, uses);
+            let inner = self.scopes.resolve(&self.symbols, text, at);
+            let Some(inner) = inner.filter(|inner| *inner != symbol) else {
+                continue;
+            };
+            match self.symbols[inner].kind {
+                SymbolKind::Type
+                | SymbolKind::Enumerator
+                | SymbolKind::Local
+                | SymbolKind::StaticLocal => {
+                    self.use_local_declaration(inner, statement, construct, uses);
+                }
+                SymbolKind::Function => uses.calls.push(Call::of_function(text, at)),
+                SymbolKind::Global if self.global_storage(inner).is_some() => {
+                    self.use_global(inner, uses);
+                }
+                _ => {}
             }
         }
         let text = squeeze(self.text(declaration));

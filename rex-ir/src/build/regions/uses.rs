@@ -382,7 +382,7 @@ impl<'u> Builder<'u> {
         }
     }
 
-    fn use_global(&mut self, symbol: SymbolId, uses: &mut Uses) {
+    pub(super) fn use_global(&self, symbol: SymbolId, uses: &mut Uses) {
         uses.globals.insert(symbol);
     }
 
@@ -413,7 +413,7 @@ impl<'u> Builder<'u> {
     }
 
     /// How a variable of file scope or a static member lives on the device without a map, if it does.
-    fn global_storage(&self, symbol: SymbolId) -> Option<DeviceStorage> {
+    pub(super) fn global_storage(&self, symbol: SymbolId) -> Option<DeviceStorage> {
         match self.declare_target.get(&symbol) {
             // Mapped like any other variable.
             Some(DeviceStorage::Link) => return None,

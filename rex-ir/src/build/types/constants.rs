@@ -38,22 +38,53 @@ impl Builder<'_> {
     /// Whether a variable is a constant that can be copied to where it is used: const, arithmetic, initialized by constants.
     pub(in crate::build) fn is_constant(&self, id: crate::symbol::SymbolId) -> bool {
         let symbol: &Symbol = &self.symbols[id];
-        let ty = self.types.get(symbol.ty);
-        let constant = ty.is_const
-            || symbol.declaration.is_some_and(|declaration| {
-                self.text(declaration).trim_start().starts_with("constexpr")
-                    || self
-                        .text(declaration)
-                        .trim_start()
-                        .starts_with("static constexpr")
-            });
+        let declares_constexpr = self.declares_constexpr(symbol);
+        let constant = declares_constexpr || self.types.get(symbol.ty).is_const;
         let scalar = matches!(self.types.category(symbol.ty), ty::Category::Scalar);
         let Some(initializer) = symbol.initializer else {
             return false;
         };
+        let at = symbol.declared_at.unwrap_or(initializer);
         constant
             && scalar
-            && self.is_constant_text(initializer, symbol.declared_at.unwrap_or(initializer))
+            && match declares_constexpr {
+                true => self.can_be_evaluated_again(initializer, at),
+                false => self.is_constant_text(initializer, at),
+            }
+    }
+
+    /// Whether the declaration of a variable says `constexpr`.
+    fn declares_constexpr(&self, symbol: &Symbol) -> bool {
+        let Some(declaration) = symbol.declaration else {
+            return false;
+        };
+        lex::identifiers(self.source, declaration)
+            .map(|at| self.text(at))
+            .take_while(|word| matches!(*word, "constexpr" | "static" | "inline" | "const"))
+            .any(|word| word == "constexpr")
+    }
+
+    /// Whether an initializer, which is a constant expression, names nothing that only its own function has.
+    fn can_be_evaluated_again(&self, initializer: TextRange, at: TextRange) -> bool {
+        lex::identifiers(self.source, initializer).all(|name| {
+            let Some(id) = self.scopes.resolve(&self.symbols, self.text(name), at) else {
+                return true;
+            };
+            let symbol = &self.symbols[id];
+            match symbol.kind {
+                SymbolKind::Type => !self.qualifies_data_member(id, name),
+                SymbolKind::Local | SymbolKind::StaticLocal => {
+                    symbol.declared_at != Some(at)
+                        && (self.declares_constexpr(symbol) || self.is_constant(id))
+                }
+                SymbolKind::Parameter | SymbolKind::Field => false,
+                SymbolKind::Global
+                | SymbolKind::StaticField
+                | SymbolKind::Function
+                | SymbolKind::Enumerator
+                | SymbolKind::TemplateValue => true,
+            }
+        })
     }
 
     /// Whether `Base::member` stands there, with the name of a data member that every object has.
@@ -87,7 +118,7 @@ impl Builder<'_> {
             let text = &source[name];
             match self.scopes.resolve(&self.symbols, text, at) {
                 Some(id) => match self.symbols[id].kind {
-                    SymbolKind::Enumerator => true,
+                    SymbolKind::Enumerator | SymbolKind::TemplateValue => true,
                     SymbolKind::Type => !self.qualifies_data_member(id, name),
                     kind if kind.is_variable() => {
                         self.symbols[id].declared_at != Some(at) && self.is_constant(id)

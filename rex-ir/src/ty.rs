@@ -168,8 +168,8 @@ pub struct Field {
     pub ty: TypeId,
     /// Whether it is a static member.
     pub is_static: bool,
-    /// Whether it is a static member that the class itself gives a constant value.
-    pub is_constant: bool,
+    /// The constant value that the class itself gives a static member.
+    pub constant: Option<SmolStr>,
     /// Whether it has a width in bits, and so no address.
     pub is_bit_field: bool,
 }

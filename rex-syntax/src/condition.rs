@@ -1,4 +1,4 @@
-//! Evaluates the condition of `#if` as far as the macros in it are known.
+//! Evaluates integer expressions: the condition of `#if` as far as the macros in it are known.
 
 use std::cell::Cell;
 
@@ -41,6 +41,11 @@ impl Lookup {
 pub(crate) fn evaluate(condition: &str, lookup: &dyn Fn(&str) -> Lookup) -> Option<i64> {
     let budget = Cell::new(MAX_MACROS);
     evaluate_at_depth(condition, lookup, 0, &budget)
+}
+
+/// The value of an integer expression without names; `None` when it is none.
+pub fn integer_value(expression: &str) -> Option<i64> {
+    evaluate(expression, &|_| Lookup::Unknown)
 }
 
 /// How many macros one condition may expand in all.

@@ -32,7 +32,7 @@
 //! ```
 
 mod attribute;
-mod condition;
+pub mod condition;
 pub mod cst;
 pub mod declarations;
 pub mod diag;

@@ -2,7 +2,7 @@
 //!
 //! Calls mean the variants of functions that the host calls. Promises about the program (`assume`, `assumes`) are left out. A dependence on `omp_all_memory` becomes a wait before a task that is done at once.
 
-use rex_ir::region::ConstructId;
+use rex_ir::region::{Construct, ConstructId, SharingAttribute};
 use rex_syntax::TextRange;
 use rex_syntax::edit::EditSet;
 use rex_syntax::layout::indent_at;
@@ -85,30 +85,54 @@ impl Host<'_> {
         })
     }
 
-    /// Host compilers collapse only loops with nothing between them.
+    /// Host compilers collapse only loops with nothing between them, as many for all instantiations of a template.
     fn collapsed_perfectly(&self, inside: TextRange) -> Vec<(TextRange, String)> {
         let mut words = Vec::new();
         for (_, construct) in self.program.constructs_in(inside) {
             let Some(nest) = construct.nest else { continue };
             let loops = &self.program.nests[nest].loops;
-            let Some(depth) = loops.iter().position(|canonical| canonical.among.is_some()) else {
-                continue;
-            };
-            let text = match depth {
-                1 => String::new(),
-                depth => format!("collapse({depth})"),
-            };
-            words.extend(
-                construct
-                    .directives
-                    .iter()
-                    .map(|idx| &self.program.unit.directives[*idx])
-                    .filter(|directive| inside.contains_range(directive.range))
-                    .flat_map(|directive| directive.clauses_named(ClauseName::Collapse))
-                    .map(|clause| (clause.range, text.clone())),
-            );
+            let depth = loops.iter().position(|canonical| canonical.among.is_some());
+            let clauses = construct
+                .directives
+                .iter()
+                .map(|idx| &self.program.unit.directives[*idx])
+                .filter(|directive| inside.contains_range(directive.range))
+                .flat_map(|directive| directive.clauses_named(ClauseName::Collapse));
+            for clause in clauses {
+                let text = match depth {
+                    None if loops.len() == 1 && self.is_in_region(construct) => {
+                        self.inner_variables(construct, clause)
+                    }
+                    None => continue,
+                    Some(1) => String::new(),
+                    Some(depth) => format!("collapse({depth})"),
+                };
+                words.push((clause.range, text));
+            }
         }
         words
+    }
+
+    fn is_in_region(&self, construct: &Construct) -> bool {
+        let outer = |id: &ConstructId| self.program.constructs[*id].parent;
+        construct.has(Leaf::Target)
+            || std::iter::successors(construct.parent, outer)
+                .any(|id| self.program.constructs[id].has(Leaf::Target))
+    }
+
+    /// What is left of a `collapse` clause that takes one loop: the variables of the loops inside it are private.
+    fn inner_variables(&self, construct: &Construct, clause: &Clause) -> String {
+        let implied = construct.sharing.iter().filter(|sharing| {
+            sharing.attribute == SharingAttribute::Private
+                && clause.range.contains_range(sharing.at)
+        });
+        let names: Vec<&str> = implied
+            .map(|sharing| self.program.name(sharing.symbol).as_str())
+            .collect();
+        match names.is_empty() {
+            true => String::new(),
+            false => format!("private({})", names.join(", ")),
+        }
     }
 
     fn dependences(&self, directive: &Directive, words: &mut Vec<(TextRange, String)>) {

@@ -105,9 +105,9 @@ impl<'u> Builder<'u> {
         let Some(array) = parameter.descendants().find(is_first) else {
             return;
         };
-        let is_known = array.field(Field::Size).is_none_or(|size| {
-            size.text() != "*" && self.constant_value(size.range(), 0).is_some()
-        });
+        let is_known = array
+            .field(Field::Size)
+            .is_none_or(|size| size.text() != "*" && self.constant_value(size.range()).is_some());
         let says_more = array
             .tokens_and_children()
             .any(|child| child.token() == "static" || child.kind() == Kind::TypeQualifier);
@@ -118,7 +118,7 @@ impl<'u> Builder<'u> {
             .ancestors()
             .take_while(|outer| outer.kind() == Kind::ArrayDeclarator)
             .filter_map(|outer| outer.field(Field::Size))
-            .find(|size| self.constant_value(size.range(), 0).is_none());
+            .find(|size| self.constant_value(size.range()).is_none());
         if let Some(size) = inner {
             self.untranslatable.push((
                 size.range(),

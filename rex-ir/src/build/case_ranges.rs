@@ -42,7 +42,7 @@ impl Builder<'_> {
     fn value_of_case(&self, range: TextRange) -> Option<i64> {
         match self.text(range).as_bytes() {
             [b'\'', character, b'\''] if character.is_ascii() => Some(i64::from(*character)),
-            _ => self.constant_value(range, 0),
+            _ => self.constant_value(range),
         }
     }
 

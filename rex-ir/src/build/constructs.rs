@@ -136,19 +136,10 @@ impl<'u> Builder<'u> {
                 self.read_sharing(clause, &unit.directives[*idx].leaves, &mut sharing);
                 if clause.name == ClauseName::Collapse
                     && let Some(expression) = clause.expression()
+                    && let Some(leaf) = leaves.last()
                 {
-                    match self.constant_value(expression, 0) {
-                        Some(value) if value >= 1 => {
-                            depth = depth.max(usize::try_from(value).unwrap_or(1))
-                        }
-                        _ => {
-                            self.report(
-                                Code::ClauseSyntax,
-                                expression,
-                                "`collapse` needs a positive constant",
-                            );
-                        }
-                    }
+                    let loops = self.collapsed(expression, statement, *leaf, &mut sharing);
+                    depth = depth.max(loops);
                 }
             }
         }

@@ -129,7 +129,7 @@ impl<'u> Builder<'u> {
             .children()
             .filter(|child| child.kind() != Kind::Comment)
             .collect();
-        let value = |node: &Node<'u>| usize::try_from(self.constant_value(node.range(), 0)?).ok();
+        let value = |node: &Node<'u>| usize::try_from(self.constant_value(node.range())?).ok();
         match (designator.kind(), bounds.as_slice()) {
             (Kind::SubscriptDesignator, [index]) => {
                 let index = value(index)?;

@@ -9,7 +9,6 @@ use super::Builder;
 use super::types::declared_name;
 use crate::branches::first_leaving_loop;
 use crate::region::{CanonicalLoop, LoopNest, LoopStep, Relation};
-use crate::symbol::SymbolKind;
 use crate::ty::{Meaning, TypeKind};
 
 /// Why a statement is not a canonical loop.
@@ -101,7 +100,7 @@ impl<'u> Builder<'u> {
     }
 
     /// The `for` statement that is the only statement here, braces and loop transformation hints aside.
-    fn only_loop(&self, node: Node<'u>) -> Option<Node<'u>> {
+    pub(super) fn only_loop(&self, node: Node<'u>) -> Option<Node<'u>> {
         let mut current = node;
         loop {
             match current.kind() {
@@ -275,59 +274,6 @@ impl<'u> Builder<'u> {
         } else {
             None
         }
-    }
-
-    /// The value of a constant integer expression such as the argument of `collapse`.
-    pub(super) fn constant_value(&self, range: TextRange, depth: u32) -> Option<i64> {
-        self.constant_text(self.text(range), range, depth)
-    }
-
-    fn constant_text(&self, text: &str, at: TextRange, depth: u32) -> Option<i64> {
-        let text = text
-            .trim()
-            .trim_start_matches('(')
-            .trim_end_matches(')')
-            .trim();
-        if depth > 16 {
-            return None;
-        }
-        if let Ok(value) = text.trim_end_matches(['u', 'U', 'l', 'L']).parse() {
-            return Some(value);
-        }
-        if let Some(definition) = self.macro_at(text, at)
-            && definition.parameters.is_none()
-        {
-            return self.constant_text(&definition.body, at, depth + 1);
-        }
-        let symbol = &self.symbols[self.scopes.resolve(&self.symbols, text, at)?];
-        if symbol.kind == SymbolKind::Enumerator {
-            return self.enumerator_value(symbol.declared_at?, depth + 1);
-        }
-        self.constant_value(symbol.initializer?, depth + 1)
-    }
-
-    /// The value of the enumerator that is declared at a place of the unit.
-    fn enumerator_value(&self, declared_at: TextRange, depth: u32) -> Option<i64> {
-        let name = self.unit.tree.root().smallest_at(declared_at);
-        let mut enumerator = name;
-        while enumerator.kind() != Kind::Enumerator {
-            enumerator = enumerator.parent()?;
-        }
-        let mut next = 0;
-        for other in enumerator.parent()?.children() {
-            if other.kind() != Kind::Enumerator {
-                continue;
-            }
-            let value = match other.field(Field::Value) {
-                Some(value) => self.constant_value(value.range(), depth)?,
-                None => next,
-            };
-            if other == enumerator {
-                return Some(value);
-            }
-            next = value.checked_add(1)?;
-        }
-        None
     }
 }
 

@@ -269,7 +269,7 @@ impl<'u> Builder<'u> {
                 let mut array = element.or_else(|| self.not_a_pointer(at, ty))?;
                 for extent in extents.iter().rev() {
                     let words = SmolStr::from(self.text(*extent).trim());
-                    let extent = match self.constant_value(*extent, 0) {
+                    let extent = match self.constant_value(*extent) {
                         Some(_) => Extent::Constant(words),
                         None => Extent::Runtime(words),
                     };

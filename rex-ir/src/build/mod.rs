@@ -10,6 +10,8 @@ mod carriers;
 mod case_ranges;
 mod clauses;
 mod closures;
+mod collapse;
+mod constant_values;
 mod constructs;
 mod conversions;
 mod declare_target;
@@ -158,7 +160,7 @@ struct Builder<'u> {
     /// Symbols for what one name does not say: members of the own object as variables, static members of instantiations.
     spelled_symbols: FxHashMap<SmolStr, SymbolId>,
     /// Those of them that are constants of their class.
-    constant_fields: FxHashSet<SymbolId>,
+    constant_fields: FxHashMap<SymbolId, SmolStr>,
     /// Greater than zero while nodes of a header's declaration are read: their ranges are not the unit's.
     fragment_depth: u32,
 }
@@ -233,7 +235,7 @@ impl<'u> Builder<'u> {
             class_scopes: FxHashMap::default(),
             static_fields: FxHashMap::default(),
             spelled_symbols: FxHashMap::default(),
-            constant_fields: FxHashSet::default(),
+            constant_fields: FxHashMap::default(),
             fragment_depth: 0,
         }
     }

@@ -65,7 +65,7 @@ impl<'u> Builder<'u> {
                         class_path: class_path.clone(),
                         in_class: Some(member.range()),
                         is_inline: is_inline || value.is_some(),
-                        is_constant: self.constant_fields.contains(&symbol),
+                        is_constant: self.constant_fields.contains_key(&symbol),
                         is_public: is_public(member),
                         is_of_template,
                         definition: None,
@@ -134,7 +134,7 @@ impl<'u> Builder<'u> {
     /// Whether device code needs an object for a static member: a constant of its class is one only where its value is not enough.
     pub(super) fn is_static_object(&self, symbol: SymbolId) -> bool {
         self.static_members.contains_key(&symbol)
-            && (!self.constant_fields.contains(&symbol)
+            && (!self.constant_fields.contains_key(&symbol)
                 || self.types.category(self.symbols[symbol].ty) != Category::Scalar)
     }
 
@@ -161,7 +161,7 @@ impl<'u> Builder<'u> {
             if let Some(symbol) = symbol
                 && self.is_static_object(symbol)
                 && !self.is_name_of_definition(symbol, node.range())
-                && !(self.constant_fields.contains(&symbol) && is_constant_place(node))
+                && !(self.constant_fields.contains_key(&symbol) && is_constant_place(node))
             {
                 uses.push((node.range(), symbol));
             }

@@ -287,7 +287,7 @@ impl<'u> Builder<'u> {
             {
                 self.use_global(symbol, uses)
             }
-            SymbolKind::StaticField if self.constant_fields.contains(&symbol) => {}
+            SymbolKind::StaticField if self.constant_fields.contains_key(&symbol) => {}
             SymbolKind::Local | SymbolKind::StaticLocal
                 if self.is_constant(symbol)
                     && !uses.objects.contains_key(&CapturedObject::Variable(symbol)) =>
@@ -335,7 +335,7 @@ impl<'u> Builder<'u> {
             {
                 self.use_global(symbol, uses)
             }
-            Some(symbol) if self.constant_fields.contains(&symbol) => {}
+            Some(symbol) if self.constant_fields.contains_key(&symbol) => {}
             Some(symbol) if self.symbols[symbol].kind.is_variable() => {
                 if self.is_private_inside(symbol, name.at, construct) {
                     return;
@@ -421,7 +421,7 @@ impl<'u> Builder<'u> {
             None => {}
         }
         let found = &self.symbols[symbol];
-        if self.is_constant(symbol) || self.constant_fields.contains(&symbol) {
+        if self.is_constant(symbol) || self.constant_fields.contains_key(&symbol) {
             return Some(DeviceStorage::Constant);
         }
         // A table of constants.

@@ -102,8 +102,8 @@ impl<'u> Builder<'u> {
                 qualifier: qualifier.clone(),
                 spelled: None,
             });
-            if field.is_constant {
-                self.constant_fields.insert(symbol);
+            if let Some(value) = field.constant {
+                self.constant_fields.insert(symbol, value);
             }
             if field.is_static {
                 self.static_fields

@@ -195,7 +195,7 @@ impl Builder<'_> {
             fields.extend(inner);
         }
         for declarator in declarators {
-            let has_value = default_value(member, declarator).is_some();
+            let value = default_value(member, declarator).map(|value| squeeze(value.text()));
             let declared = self.declarator(declarator, base, at);
             let Some(name) = declared.name else { continue };
             if let TypeKind::Function { returns, .. } = self.types.get(declared.ty).kind
@@ -219,7 +219,7 @@ impl Builder<'_> {
                     name: name.text().into(),
                     ty,
                     is_static,
-                    is_constant: is_static && is_const && has_value,
+                    constant: value.filter(|_| is_static && is_const),
                     is_bit_field: is_before_width(declarator),
                 });
             }

@@ -10,6 +10,7 @@ mod assembly;
 mod atomic;
 mod conditional;
 mod geometry;
+mod in_place;
 mod lambdas;
 mod loop_variables;
 mod loops;

@@ -90,9 +90,11 @@ impl<'p> Classes<'p> {
                 continue;
             }
             let start = function.specifiers.start() - range.start();
-            let instantiator = program.instances.of_function(id);
-            let is_of_host = is_of_host(program, id);
             let device = program.device_function(id);
+            // What device code calls has its regions inside.
+            let instantiator = program.instances.of_function(id);
+            let instantiator = instantiator.filter(|of| device.is_none() || of.regions.is_empty());
+            let is_of_host = is_of_host(program, id);
             let has_replacements = |device: &&DeviceFunction| {
                 !device.body.replacements.is_empty() || !device.words.is_empty()
             };

@@ -6,7 +6,7 @@ use rex_ir::namer;
 use rex_ir::program::{DeviceFunction, Program};
 use rex_syntax::edit::EditConflict;
 use rex_syntax::layout::indent_at;
-use rex_syntax::{TextRange, lex};
+use rex_syntax::{TextRange, TextSize, lex};
 use smol_str::SmolStr;
 
 use super::body::BodyPrinter;
@@ -127,9 +127,13 @@ pub(super) fn print(program: &Program, device: &DeviceFunction, marker: &str) ->
     let words = words(program, function, &device.words);
     let printer = BodyPrinter::new(program, &words);
     let mut text = printer.text(&device.body, "");
-    let (at, references) = references::at_body(program, function).unwrap_or_default();
-    let inside = usize::from(at.max(function.range.start()) - function.range.start());
-    text.insert_str(inside.min(text.len()), &references);
+    let (_, references) = references::at_body(program, function).unwrap_or_default();
+    let instances = instances::named_in(program, device.function);
+    let inside = function.body.start() + TextSize::of('{') - function.range.start();
+    text.insert_str(
+        usize::from(inside).min(text.len()),
+        &(references + &instances),
+    );
     // Replacements stand inside the body, behind this place.
     let offset = usize::from(function.specifiers.start() - function.range.start());
     text.insert_str(offset.min(text.len()), marker);

@@ -1,7 +1,7 @@
 //! Host code of the device file: it is never executed, the compiler finds in it which kernels of templates to instantiate.
 
 use rex_ir::instance::Instantiator;
-use rex_ir::item::Function;
+use rex_ir::item::{Function, FunctionId};
 use rex_ir::namer;
 use rex_ir::program::Program;
 use rex_ir::region::RegionId;
@@ -13,6 +13,7 @@ use rex_syntax::pragma::{DirectiveLine, directives};
 use rex_syntax::{TextRange, TextSize, lex};
 
 use super::class::BOTH_SIDES;
+use super::kernel::STEP;
 use super::statics;
 use crate::common::closures::wrapped;
 
@@ -167,6 +168,14 @@ fn removed_in(program: &Program, of: &Instantiator, range: TextRange) -> Vec<Tex
         }
     }
     merged
+}
+
+/// Names the kernels of the regions in a function of a template that device code calls: that text is all the device file has of it.
+pub(super) fn named_in(program: &Program, function: FunctionId) -> String {
+    let instantiator = program.instances.of_function(function);
+    let regions = instantiator.into_iter().flat_map(|of| &of.regions);
+    let named = regions.map(|region| format!("\n{STEP}{}", instance(program, *region)));
+    named.filter(|line| line.trim() != ";").collect()
 }
 
 /// Names the kernel of a region for the template arguments at hand.

@@ -138,6 +138,11 @@ pub enum Prologue {
         /// Its type.
         ty: TypeId,
     },
+    /// A thread's copy of the variable of the same name around it, unless the type that its template gives it is a class or an array.
+    CapturedOfOuter {
+        /// The variable.
+        name: SmolStr,
+    },
     /// `T name;`
     Private {
         /// The variable.

@@ -39,6 +39,9 @@ pub(super) fn of_host(
         .iter()
         .filter(|(_, function)| function.class.is_some())
         .map(|(id, _)| id)
-        .filter(|id| program.holds_target_constructs(*id) || lacks_something(*id))
+        .filter(|id| {
+            let launches = program.holds_target_constructs(*id) && !functions.contains(id);
+            launches || lacks_something(*id)
+        })
         .collect()
 }

@@ -40,8 +40,6 @@ pub(super) struct Search<'p> {
     members: FxHashSet<&'p str>,
     /// Names of functions that the unit declares.
     declared: BTreeSet<&'p str>,
-    /// The calls that regions have themselves.
-    calls_of_regions: FxHashSet<&'p Call>,
 }
 
 /// What the device code of a program reaches.
@@ -66,7 +64,6 @@ impl<'p> Search<'p> {
             let methods = methods.map(|method| method.name.as_str());
             methods.chain([record.name.as_str()])
         });
-        let regions = program.regions.values();
         Search {
             program,
             reached: Reached::default(),
@@ -75,7 +72,6 @@ impl<'p> Search<'p> {
             followed: FxHashSet::default(),
             members: members.collect(),
             declared: declared(program),
-            calls_of_regions: regions.flat_map(|region| &region.calls).collect(),
         }
     }
 
@@ -201,7 +197,7 @@ impl<'p> Search<'p> {
             self.take(id);
         }
         if found || device_functions::is_known(&call.name) {
-            self.take_with_regions(call);
+            self.take_with_regions(&call.name);
         } else if self.may_be_function(call) {
             self.take_from_elsewhere(call);
         }
@@ -247,18 +243,11 @@ impl<'p> Search<'p> {
         }
     }
 
-    /// A region may call a function with regions of its own, if there is no other of the name: the thread that calls executes them.
-    fn take_with_regions(&mut self, call: &Call) {
+    /// Device code may call a function with target constructs, if there is no other of the name: the thread that calls executes it.
+    fn take_with_regions(&mut self, name: &str) {
         let program = self.program;
-        let holds_regions_only = |id: FunctionId| {
-            let range = program.functions[id].range;
-            let mut data = program.data_constructs_in(range);
-            program.holds_target_constructs(id)
-                && !data.any(|(_, construct)| construct.function == id)
-        };
-        let is_called = call.callee == Callee::Function && self.calls_of_regions.contains(call);
-        if is_called && named(program, &call.name).all(|(id, _)| holds_regions_only(id)) {
-            for (id, _) in named(program, &call.name) {
+        if named(program, name).all(|(id, _)| program.holds_target_constructs(id)) {
+            for (id, _) in named(program, name) {
                 self.take_as_it_is(id);
             }
         }

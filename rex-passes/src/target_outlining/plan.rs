@@ -264,15 +264,12 @@ impl<'p> Planner<'p> {
             other => other,
         };
         match first {
-            // A region in a function that another region calls.
-            Leaf::Target if self.region().is_none() => {
-                let Some(statement) = statement else { return Plan::Nothing };
-                let body = match construct.nest {
-                    Some(_) => self.thread_loop(id),
-                    None => self.private_copies(construct, statement, Context::Thread),
-                };
-                Plan::Serialized(Box::new(body))
-            }
+            Leaf::Target
+            | Leaf::TargetData
+            | Leaf::TargetEnterData
+            | Leaf::TargetExitData
+            | Leaf::TargetUpdate
+                if self.region().is_none() => self.in_place(id, first, context),
             Leaf::Parallel if construct.nest.is_some() => match context {
                 Context::Sequential => self.parallel(id),
                 _ => Plan::Serialized(Box::new(self.thread_loop(id))),

@@ -274,6 +274,12 @@ impl BodyPrinter<'_> {
                     ]
                 }
             }
+            Prologue::CapturedOfOuter { name } => vec![
+                format!("auto &{name}__outer = {name};"),
+                format!(
+                    "typename rex_captured<decltype({name}__outer)>::rex_type {name} = {name}__outer;"
+                ),
+            ],
             Prologue::ThreadCopy {
                 name,
                 ty,

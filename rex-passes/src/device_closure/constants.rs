@@ -34,7 +34,7 @@ fn add_of_items(search: &mut Search<'_>, items: &[Item], constexpr_functions: &B
                     } else if program.symbols[symbol].kind == SymbolKind::Function
                         && constexpr_functions.contains(name)
                     {
-                        search.pending.push(Call::of_function(name, at));
+                        search.call(Call::of_function(name, at));
                     }
                 }
             }

@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 
 use indexmap::IndexSet;
 use rex_ir::headers;
-use rex_ir::item::{FunctionId, prototypes};
+use rex_ir::item::{Function, FunctionId, prototypes};
 use rex_ir::program::{Program, ReductionInitializer};
 use rex_ir::region::{Call, Callee};
 use rex_ir::symbol::{SymbolId, SymbolKind};
 use rex_ir::ty::RecordId;
 use rex_syntax::lex;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 
 use super::{constants, objects, variables};
@@ -27,15 +27,26 @@ pub(super) struct Reached {
     pub(super) missing: Vec<Call>,
 }
 
+/// How well it is known that device code reaches something: names alone do not say which function of several is called.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Certainty {
+    Perhaps,
+    Surely,
+}
+
 /// The search for it.
 pub(super) struct Search<'p> {
     pub(super) program: &'p Program,
     pub(super) reached: Reached,
     /// Calls still to follow.
-    pub(super) pending: Vec<Call>,
+    pending: Vec<(Call, Certainty)>,
+    /// Of what is being followed.
+    certainty: Certainty,
+    /// Functions that are surely reached.
+    sure: FxHashSet<FunctionId>,
     /// Classes whose constructors and destructors are taken.
     pub(super) constructed: FxHashSet<RecordId>,
-    followed: FxHashSet<SmolStr>,
+    followed: FxHashMap<SmolStr, Certainty>,
     /// Names of classes and of their member functions.
     members: FxHashSet<&'p str>,
     /// Names of functions that the unit declares.
@@ -68,8 +79,10 @@ impl<'p> Search<'p> {
             program,
             reached: Reached::default(),
             pending: Vec::new(),
+            certainty: Certainty::Surely,
+            sure: FxHashSet::default(),
             constructed: FxHashSet::default(),
-            followed: FxHashSet::default(),
+            followed: FxHashMap::default(),
             members: members.collect(),
             declared: declared(program),
         }
@@ -82,21 +95,35 @@ impl<'p> Search<'p> {
         for id in &program.device_functions {
             self.take(*id);
         }
-        let variables = &mut self.reached.variables;
         for region in program.regions.values() {
-            self.pending.extend(region.calls.iter().cloned());
-            variables.extend(region.device_globals.iter().copied());
+            self.call_all(&region.calls);
         }
         for lambda in &program.instances.closures {
-            self.pending.extend(lambda.calls.iter().cloned());
-            variables.extend(lambda.globals.iter().copied());
+            self.call_all(&lambda.calls);
         }
+        let regions = program.regions.values();
+        let lambdas = program.instances.closures.iter();
+        let variables = &mut self.reached.variables;
+        variables.extend(regions.flat_map(|region| region.device_globals.iter().copied()));
+        variables.extend(lambdas.flat_map(|lambda| lambda.globals.iter().copied()));
         variables.extend(program.declare_target.keys().copied());
         self.call_reductions();
+        self.certainty = Certainty::Perhaps;
         if !program.regions.is_empty() || !program.device_functions.is_empty() {
             self.take_implicit_functions();
         }
         constants::add_of_types(self);
+    }
+
+    /// Follows a call later.
+    pub(super) fn call(&mut self, call: Call) {
+        self.pending.push((call, self.certainty));
+    }
+
+    fn call_all<'c>(&mut self, calls: impl IntoIterator<Item = &'c Call>) {
+        let certainty = self.certainty;
+        let calls = calls.into_iter().cloned();
+        self.pending.extend(calls.map(|call| (call, certainty)));
     }
 
     /// What the reductions that the program declares call.
@@ -112,7 +139,7 @@ impl<'p> Search<'p> {
                     let name = program.text(at);
                     let resolved = program.scopes.resolve(&program.symbols, name, at);
                     if resolved.is_some_and(|id| program.symbols[id].kind == SymbolKind::Function) {
-                        self.pending.push(Call::of_function(name, at));
+                        self.call(Call::of_function(name, at));
                     }
                 }
             }
@@ -143,9 +170,11 @@ impl<'p> Search<'p> {
         let mut regions = regions.collect::<Vec<_>>().into_iter();
         let (mut n_read, mut n_scanned) = (0, 0);
         loop {
-            while let Some(call) = self.pending.pop() {
+            while let Some((call, certainty)) = self.pending.pop() {
+                self.certainty = certainty;
                 self.follow(&call);
             }
+            self.certainty = Certainty::Perhaps;
             if let Some(symbol) = self.reached.variables.get_index(n_read).copied() {
                 n_read += 1;
                 variables::read_initializer(self, symbol);
@@ -172,11 +201,13 @@ impl<'p> Search<'p> {
     }
 
     fn take_as_it_is(&mut self, id: FunctionId) {
-        if !self.reached.functions.insert(id) {
+        let is_new = self.reached.functions.insert(id);
+        let is_surer = self.certainty == Certainty::Surely && self.sure.insert(id);
+        if !is_new && !is_surer {
             return;
         }
         let function = &self.program.functions[id];
-        self.pending.extend(function.calls.iter().cloned());
+        self.call_all(&function.calls);
         let symbols = &self.program.symbols;
         // Variables that all functions share.
         let globals = function.globals.iter().copied().filter(|symbol| {
@@ -187,10 +218,15 @@ impl<'p> Search<'p> {
     }
 
     fn follow(&mut self, call: &Call) {
-        if !self.followed.insert(call.name.clone()) {
+        let known = self.followed.get(&call.name);
+        if known.is_some_and(|known| *known >= self.certainty) {
             return;
         }
+        self.followed.insert(call.name.clone(), self.certainty);
         let program = self.program;
+        if named(program, &call.name).nth(1).is_some() {
+            self.certainty = Certainty::Perhaps;
+        }
         let mut found = false;
         for (id, _) in named(program, &call.name) {
             found = true;
@@ -227,7 +263,7 @@ impl<'p> Search<'p> {
             let text = &declaration.text;
             let names = lex::identifiers(text, lex::whole(text));
             let calls = names.map(|at| Call::of_function(&text[at], call.at));
-            self.pending.extend(calls);
+            self.call_all(calls.collect::<Vec<_>>().iter());
             return;
         }
         if program.external_device_functions.contains(&call.name) {
@@ -238,9 +274,19 @@ impl<'p> Search<'p> {
             self.reached.external_functions.insert(call.name.clone());
         }
         let is_called_in_text = program.text(call.at) == call.name;
-        if is_called_in_text {
+        if is_called_in_text && !self.is_compiled_when_used(call) {
             self.reached.missing.push(call.clone());
         }
+    }
+
+    /// Whether a call that is perhaps never made stands in a function that the compiler translates for those who call it.
+    fn is_compiled_when_used(&self, call: &Call) -> bool {
+        let around = |function: &Function| function.range.contains_range(call.at);
+        let mut functions = self.program.functions.values();
+        self.certainty == Certainty::Perhaps
+            && functions.any(|function| {
+                around(function) && (function.class.is_some() || function.is_template())
+            })
     }
 
     /// Device code may call a function with target constructs, if there is no other of the name: the thread that calls executes it.

@@ -30,7 +30,7 @@ pub(super) fn read_initializer(search: &mut Search<'_>, symbol: SymbolId) {
             SymbolKind::Global => {
                 search.reached.variables.insert(inner);
             }
-            SymbolKind::Function => search.pending.push(Call::of_function(name, at)),
+            SymbolKind::Function => search.call(Call::of_function(name, at)),
             _ => {}
         }
     }

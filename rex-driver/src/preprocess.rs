@@ -58,7 +58,7 @@ pub fn expand(
     };
     let command = Command::of_compiler(compiler)
         .args(["-E", "-dD"])
-        .args(words)
+        .args(with_system_folders(words))
         .args(["-w", "-x", language_name])
         .arg(input);
     let start_error = |source| Error::Start {
@@ -92,6 +92,26 @@ pub fn expand(
     } else {
         Expansion::Failed(String::from_utf8_lossy(&output.stderr).into_owned())
     })
+}
+
+/// The flags with CUDA's own folder among those of the system, so that its headers are included and not copied.
+fn with_system_folders(words: &[OsString]) -> Vec<OsString> {
+    let holds_cuda = |folder: &str| Path::new(folder).join("cuda_runtime.h").is_file();
+    let mut words = words.to_vec();
+    let mut at = 0;
+    while let Some(word) = words.get(at) {
+        let text = word.to_string_lossy();
+        let next = words.get(at + 1).map(|next| next.to_string_lossy());
+        match (text.strip_prefix("-I"), next) {
+            (Some(""), Some(folder)) if holds_cuda(&folder) => words[at] = "-isystem".into(),
+            (Some(folder), _) if !folder.is_empty() && holds_cuda(folder) => {
+                words[at] = format!("-isystem{folder}").into();
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    words
 }
 
 /// Gives standard input its name in line markers.
@@ -255,6 +275,17 @@ mod tests {
             &[("a.c", "#include <kernel.h>\n"), kernel],
             ""
         ));
+    }
+
+    #[test]
+    fn folders_of_cuda_are_of_the_system() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("cuda_runtime.h"), "").unwrap();
+        let path = folder.path().to_str().unwrap();
+        let words = |text: String| text.split(' ').map(OsString::from).collect::<Vec<_>>();
+        let given = words(format!("-I {path} -I{path} -I . -I. -DN"));
+        let expected = words(format!("-isystem {path} -isystem{path} -I . -I. -DN"));
+        assert_eq!(with_system_folders(&given), expected);
     }
 
     #[test]

@@ -334,6 +334,29 @@ fn host_functions_of_a_header_may_call_those_of_other_files() {
 }
 
 #[test]
+fn headers_in_a_folder_of_cuda_are_included_in_device_code() {
+    // What a host compiler sees of CUDA's header of this name.
+    let header = "#ifndef __CUDA_RUNTIME_H__\n#define __CUDA_RUNTIME_H__\n\
+        #define __device__ __attribute__((unused))\n\
+        struct float3 { float x, y, z; };\n\
+        static inline float3 make_float3(float x, float y, float z) { float3 v; v.x = x, v.y = y, v.z = z; return v; }\n\
+        #endif\n";
+    let source = "#include <cuda_runtime.h>\n\
+        static float3 twice(float3 v) { return make_float3(2 * v.x, 2 * v.y, 2 * v.z); }\n\
+        int main() {\n  float3 v = make_float3(1, 2, 3);\n\
+        #pragma omp target map(tofrom : v)\n  v = twice(v);\n\
+        return !(v.x == 2 && v.y == 4 && v.z == 6);\n}\n";
+    let Some(project) = Project::with(&[("a.cpp", source), ("cuda/cuda_runtime.h", header)]) else {
+        return;
+    };
+    project.check("rexc++ -fopenmp -Icuda --rex-keep=kept a.cpp -o a");
+    project.check("a");
+    let device = fs::read_to_string(project.path("kept/rex_lib_a.cu")).unwrap();
+    assert!(device.contains("#include <cuda_runtime.h>"), "{device}");
+    assert!(!device.contains("struct float3"), "{device}");
+}
+
+#[test]
 fn a_program_without_device_code_may_ask_for_devices() {
     let program = "#include <omp.h>\n\
         static int two(void) { return 2; }\n\

@@ -191,6 +191,15 @@ extern "C" __host__ __device__ __cudart_builtin__ int printf(const char *, ...);
 #include <string.h>
 #include <time.h>
 
+// CUDA's own headers define these for a host compiler too.
+#undef __global__
+#undef __device__
+#undef __host__
+#undef __constant__
+#undef __shared__
+#undef __forceinline__
+#undef __launch_bounds__
+
 #define __global__
 #define __device__
 #define __host__

@@ -245,6 +245,29 @@ const OPENMP: &[&str] = &[
     "unset_lock",
 ];
 
+/// Elements of CUDA's vectors of one to four.
+const VECTOR_ELEMENTS: &[&str] = &[
+    "char",
+    "uchar",
+    "short",
+    "ushort",
+    "int",
+    "uint",
+    "long",
+    "ulong",
+    "longlong",
+    "ulonglong",
+    "float",
+    "double",
+];
+
+/// Whether CUDA's own headers define a function of this name for both sides: `make_float3`.
+pub fn makes_vector(name: &str) -> bool {
+    name.strip_prefix("make_")
+        .and_then(|vector| vector.strip_suffix(['1', '2', '3', '4']))
+        .is_some_and(|element| VECTOR_ELEMENTS.contains(&element))
+}
+
 /// Whether a call of this name needs no definition in the unit.
 pub fn is_known(name: &str) -> bool {
     LIBRARY.contains(&name)

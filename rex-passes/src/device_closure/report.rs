@@ -14,6 +14,7 @@ use rex_syntax::{TextRange, TextSize};
 
 use super::reach::declared;
 use super::variables::storage;
+use crate::analysis::device_functions;
 use crate::pass::PassCx;
 
 /// A call that nothing here defines. What the unit declares may be another file's device function, which only a link can tell;
@@ -33,6 +34,9 @@ fn missing_function(cx: &PassCx<'_>, call: &Call, declared: &BTreeSet<&str>) -> 
     let name = &call.name;
     let is_library = headers::function_declaration(&cx.program.unit, name)
         .is_some_and(|found| found.project_file.is_none() && !found.is_usable_anywhere());
+    if is_library && device_functions::makes_vector(name) {
+        return None;
+    }
     if is_library {
         let headline = format!("device code calls `{name}`, which has no device version");
         let diagnostic = cx.diagnostic(Code::CallWithoutDefinition, call.at, headline);

@@ -80,8 +80,33 @@ pub struct Mapper {
     pub items: Vec<MapItem>,
     /// The directive's argument.
     pub at: TextRange,
-    /// Where it is visible.
+    /// Where its plain name is visible.
     pub visible: TextRange,
+    /// The namespaces and classes around it: `a::b`.
+    pub namespace: SmolStr,
+    /// Its type is of the same namespace, so that argument-dependent lookup finds it everywhere.
+    pub is_beside_type: bool,
+}
+
+impl Mapper {
+    /// Whether a directive at `at` that asks for a mapper `wanted`, or for the default one, finds this one.
+    pub fn is_found_as(&self, wanted: Option<&str>, at: TextRange) -> bool {
+        let (qualifier, plain) = match wanted.and_then(|wanted| wanted.rsplit_once("::")) {
+            Some((qualifier, plain)) => (Some(qualifier), Some(plain)),
+            None => (None, wanted),
+        };
+        let is_declared = self.visible.start() <= at.start();
+        let is_there = match qualifier.map(|qualifier| (qualifier, qualifier.strip_prefix("::"))) {
+            None => self.is_beside_type || self.visible.contains_range(at),
+            Some(("", _)) => self.namespace.is_empty(),
+            Some((_, Some(whole))) => self.namespace == whole,
+            Some((inner, None)) => self
+                .namespace
+                .strip_suffix(inner)
+                .is_some_and(|outer| outer.is_empty() || outer.ends_with("::")),
+        };
+        self.name.as_deref() == plain && is_declared && is_there
+    }
 }
 
 /// A list item that begins with no variable: `c ? a : b`, `f()[0:n]`. Its address is computed once, into a pointer that stands for the root.

@@ -363,8 +363,7 @@ impl Program {
             .iter()
             .enumerate()
             .filter(|(_, mapper)| {
-                mapper.name.as_ref() == name
-                    && mapper.visible.contains_range(at)
+                mapper.is_found_as(name.map(SmolStr::as_str), at)
                     && self.types.is_same_object(mapper.ty, ty)
             })
             .min_by_key(|(_, mapper)| mapper.visible.len())

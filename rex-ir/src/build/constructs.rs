@@ -4,7 +4,7 @@ use rex_syntax::TextRange;
 use rex_syntax::cst::Node;
 use rex_syntax::diag::{Code, Diagnostic};
 use rex_syntax::kind::Kind;
-use rex_syntax::omp::clause::{Clause, ClauseName, Locator};
+use rex_syntax::omp::clause::{Clause, ClauseName, Locator, Step};
 use rex_syntax::omp::directive::{Association, Leaf};
 
 use super::Builder;
@@ -237,7 +237,10 @@ impl<'u> Builder<'u> {
             leaves.contains(&Leaf::Target) && (leaves_construct || is_for(&Leaf::Target));
         for item in clause.items() {
             let (root, is_section) = match &item.locator {
-                Locator::Path(path) => (path.root, !path.steps.is_empty()),
+                Locator::Path(path) => match (self.text(path.root), path.steps.as_slice()) {
+                    ("this", [Step::Arrow(member), rest @ ..]) => (*member, !rest.is_empty()),
+                    _ => (path.root, !path.steps.is_empty()),
+                },
                 Locator::Expression(range) | Locator::SectionOf(range, _) => (*range, false),
             };
             let resolved = self
@@ -256,6 +259,15 @@ impl<'u> Builder<'u> {
                     format!("`{name}` is not a variable that is visible here"),
                 );
                 continue;
+            };
+            let symbol = match (self.symbols[symbol].kind, &attribute) {
+                (SymbolKind::Field, SharingAttribute::Private | SharingAttribute::Firstprivate)
+                    if is_on_target =>
+                {
+                    let member = &self.symbols[symbol];
+                    self.variable_of_member(member.name.clone(), member.ty)
+                }
+                _ => symbol,
             };
             let mut attribute = attribute.clone();
             if let SharingAttribute::Reduction { operation, .. } = &mut attribute

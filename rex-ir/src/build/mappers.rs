@@ -9,6 +9,7 @@ use smol_str::SmolStr;
 
 use super::Builder;
 use super::constructs::{split_top_level, sub_range};
+use super::names::{namespaces_around, squeeze};
 use super::types::declared_name;
 use crate::map::{MapIterator, Mapper};
 use crate::symbol::{Symbol, SymbolKind};
@@ -71,8 +72,36 @@ impl Builder<'_> {
             items,
             at: argument,
             visible: TextRange::new(directive.range.end(), end.max(directive.range.end())),
+            namespace: self.scope_names(directive.range),
+            is_beside_type: self.is_beside_type(directive.range, ty),
         };
         self.add_mapper(mapper);
+    }
+
+    /// The namespaces and classes around a place: `a::b`.
+    fn scope_names(&self, at: TextRange) -> SmolStr {
+        let node = self.unit.tree.root().smallest_at(at);
+        let named = node.ancestors().filter(|outer| {
+            matches!(
+                outer.kind(),
+                Kind::NamespaceDefinition | Kind::ClassSpecifier | Kind::StructSpecifier
+            )
+        });
+        let names = named.filter_map(|outer| outer.field(Field::Name));
+        let mut names: Vec<SmolStr> = names.map(|name| squeeze(name.text())).collect();
+        names.reverse();
+        names.join("::").into()
+    }
+
+    fn is_beside_type(&self, at: TextRange, ty: TypeId) -> bool {
+        let record = self.types.record(ty);
+        let body = record.and_then(|record| self.types.records[record].body);
+        let Some(body) = body else {
+            return false;
+        };
+        let root = self.unit.tree.root();
+        let around = |at| namespaces_around(root.smallest_at(at));
+        !around(at).is_empty() && around(at) == around(body)
     }
 
     fn add_mapper(&mut self, mapper: Mapper) {

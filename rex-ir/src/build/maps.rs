@@ -57,7 +57,8 @@ impl<'u> Builder<'u> {
                         .map_or("", |argument| self.text(argument))
                         .trim();
                     mapper = Some(MapperName {
-                        name: Some(SmolStr::from(name)).filter(|name| name != "default"),
+                        name: Some(name.split_whitespace().collect::<SmolStr>())
+                            .filter(|name| name != "default"),
                         at: modifier.range,
                     });
                 }

@@ -115,15 +115,20 @@ impl Builder<'_> {
             return None;
         };
         let (name, ty) = (name.clone(), second.ty);
-        let spelled = format_smolstr!("this->{name}");
         steps.drain(..2);
+        let symbol = self.variable_of_member(name, ty);
+        Some((CapturedObject::Variable(symbol), ty))
+    }
+
+    /// The variable that stands for a member of the own object where a clause makes it one.
+    pub(super) fn variable_of_member(&mut self, name: SmolStr, ty: TypeId) -> SymbolId {
+        let spelled = format_smolstr!("this->{name}");
         // Members of different classes may have one name and type: the words for them are the same too.
         let key = format_smolstr!("{} {spelled}", self.types.spell(ty));
-        let symbol = match self.spelled_symbols.get(&key) {
+        match self.spelled_symbols.get(&key) {
             Some(known) => *known,
             None => self.spelled_symbol(key, spelled, name, SymbolKind::Local, ty),
-        };
-        Some((CapturedObject::Variable(symbol), ty))
+        }
     }
 
     fn spelled_symbol(

@@ -136,11 +136,8 @@ impl Builder<'_> {
             _ => false,
         };
         for item in maps.iter().filter(|item| !is_lvalue(item)) {
-            if let CapturedObject::Variable(symbol) = item.root
-                && self.symbols[symbol].kind == SymbolKind::Local
-                && self.symbols[symbol].spelled.is_some()
-            {
-                uses.member_variables.push(symbol);
+            if let CapturedObject::Variable(symbol) = item.root {
+                uses.member_variables.extend(self.own_member(symbol));
             }
             uses.add(
                 item.root,
@@ -157,6 +154,8 @@ impl Builder<'_> {
             if matches!(sharing.attribute, SharingAttribute::Shared) {
                 continue;
             }
+            uses.member_variables
+                .extend(self.own_member(sharing.symbol));
             let written = !matches!(sharing.attribute, SharingAttribute::Firstprivate);
             uses.add(
                 CapturedObject::Variable(sharing.symbol),
@@ -227,6 +226,13 @@ impl Builder<'_> {
             calls: uses.calls,
             device_globals: uses.globals.into_iter().collect(),
         })))
+    }
+
+    /// A variable, if it stands for a member of the own object.
+    fn own_member(&self, symbol: SymbolId) -> Option<SymbolId> {
+        let found = &self.symbols[symbol];
+        let is_member = found.kind == SymbolKind::Local && found.spelled.is_some();
+        is_member.then_some(symbol)
     }
 
     /// The captured variables whose types are parameters of the kernel for that reason.

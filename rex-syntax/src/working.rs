@@ -1,11 +1,14 @@
 //! The working file: the user's text with the macros written out that hide directives.
 //!
 //! Several rounds, each a derived file of its own. The first writes out `_Pragma("omp ..")`, OpenMP attributes and the macros that hide
-//! directives or braces; the next, up to three times as their text may have further ones, macros that stand for declarations; then types that
+//! directives, braces, operators or the names of local variables; the next, up to three times as their text may have further ones, macros that stand for declarations; then types that
 //! C lets a program leave out; then macros that stand for words of a directive and for the loop after one. Where there is nothing to write out there is no derived
 //! file.
 
 mod declared;
+mod operators;
+#[cfg(test)]
+mod tests;
 
 use rustc_hash::FxHashMap;
 use text_size::{TextRange, TextSize};
@@ -153,7 +156,8 @@ impl<'s> Code<'s> {
         let mut edits = EditSet::new();
         let mut n_directives = pragma::scan(self.text).len();
         let mut hides: FxHashMap<&str, Hidden> = FxHashMap::default();
-        let mut lone_braces = EditSet::new();
+        // Lone braces, parts of expressions, declarations of pasted names.
+        let mut parts = EditSet::new();
         let partners = lex::partners(self.text, &self.tokens);
         let hiding = self.hiding_tokens();
         let mut idx = 0;
@@ -182,13 +186,23 @@ impl<'s> Code<'s> {
                 Hidden::Structure => self.macros.expand_call(self.text, start),
                 Hidden::Macro if self.macros.has_lone_brace(name, start) => {
                     if let Some((range, expansion)) = self.macros.expand_call(self.text, start) {
-                        lone_braces.replace(range, expansion);
+                        parts.replace(range, expansion);
                         idx = self.after(range);
                         continue;
                     }
                     None
                 }
-                Hidden::Macro => self.call_with_hidden_arguments(idx, &hiding, &partners),
+                Hidden::Macro => match self
+                    .operator_call(idx, &partners)
+                    .or_else(|| self.pasted_declaration(idx))
+                {
+                    Some((range, expansion)) => {
+                        parts.replace(range, expansion);
+                        idx = self.after(range);
+                        continue;
+                    }
+                    None => self.call_with_hidden_arguments(idx, &hiding, &partners),
+                },
             };
             match found {
                 None => idx += 1,
@@ -200,7 +214,7 @@ impl<'s> Code<'s> {
             }
         }
         if n_directives > 0 {
-            edits.extend(lone_braces);
+            edits.extend(parts);
         }
         edits
     }
@@ -430,146 +444,5 @@ impl Hidden {
         } else {
             Hidden::Macro
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[track_caller]
-    fn check(text: &str, expected: &str) {
-        let mut sources = SourceMap::new();
-        let file = sources.add(SourceFile::new("t.cpp", Language::Cxx, text));
-        let macros = MacroTable::read(text, &[], None, |_| TextSize::new(0));
-        let working = working_file(&mut sources, file, &macros);
-        let found = sources.file(working).text();
-        // The definitions stay; only what follows them is compared.
-        let code: Vec<&str> = found
-            .lines()
-            .filter(|line| !line.starts_with("#define"))
-            .collect();
-        assert_eq!(code.join("\n"), expected);
-        if !text.contains("hidden") {
-            assert_eq!(working == file, found == text);
-        }
-    }
-
-    #[test]
-    fn a_file_without_hidden_directives_is_its_own_working_file() {
-        check(
-            "#define N 4\n#pragma omp target map(a[0:N])\nf(N);",
-            "#pragma omp target map(a[0:N])\nf(N);",
-        );
-    }
-
-    #[test]
-    fn pragma_operators_and_macros_become_lines() {
-        check(
-            "  _Pragma(\"omp barrier\") f();",
-            "  #pragma omp barrier\n   f();",
-        );
-        check(
-            "#define T _Pragma(\"omp target\") { g(); }\nvoid f() {\n  T\n}",
-            "void f() {\n  #pragma omp target\n  {\n    g();\n  }\n}",
-        );
-        check("_Pragma(\"once\") f();", "_Pragma(\"once\") f();");
-    }
-
-    #[test]
-    fn a_hidden_directive_in_an_argument_expands_the_call() {
-        check(
-            "#define P _Pragma(\"omp barrier\")\n#define DO(x) { x }\nDO(P f();)",
-            "{\n  #pragma omp barrier\n  f();\n}",
-        );
-    }
-
-    #[test]
-    fn words_of_directives_are_written_out() {
-        check(
-            "#define CLAUSES map(MAP: a[0:N]) num_teams(N)\n#define MAP tofrom\n#define N 4\n#pragma omp target CLAUSES nowait\nf();",
-            "#pragma omp target map(tofrom: a[0:N]) num_teams(N) nowait\nf();",
-        );
-        check(
-            "#define DIR target teams\n#pragma omp DIR\nf();",
-            "#pragma omp target teams\nf();",
-        );
-        check(
-            "#define LIST a, b[0:n]\n#pragma omp target map(LIST)\nf();",
-            "#pragma omp target map(a, b[0:n])\nf();",
-        );
-        check(
-            "#define ARGS(x) map(to: x)\n#pragma omp target ARGS(a)\nf();",
-            "#pragma omp target map(to: a)\nf();",
-        );
-    }
-
-    #[test]
-    fn loops_after_directives_are_written_out() {
-        check(
-            "#define LOOP(i, n) for (int i = 0; i < n; i++)\n#pragma omp target\n#pragma omp parallel for\nLOOP(k, 4) { f(); }\nLOOP(k, 4) g();",
-            "#pragma omp target\n#pragma omp parallel for\nfor (int k = 0; k < 4; k++) { f(); }\nLOOP(k, 4) g();",
-        );
-    }
-
-    #[test]
-    fn macros_of_declarations_are_written_out() {
-        check(
-            "#define PAIR(T) PAIR_OF(T, T##_pair)\n#define PAIR_OF(T, name) struct name { T a, b; };\n#pragma omp target\n;\nPAIR(int)\nnamespace n { PAIR(char) }",
-            "#pragma omp target\n;\nstruct int_pair {\n  int a, b;\n};\nnamespace n { struct char_pair {\n  char a, b;\n}; }",
-        );
-        check(
-            "#define API inline\n#define CHECK(x) { x; }\n#pragma omp target\n;\nAPI int f() { CHECK(1) }",
-            "#pragma omp target\n;\nAPI int f() { CHECK(1) }",
-        );
-        check(
-            "#define PAIR(T) struct T##_pair { T a, b; };\nPAIR(int)",
-            "PAIR(int)",
-        );
-    }
-
-    #[test]
-    fn lone_braces_are_written_out_beside_directives() {
-        check(
-            "#define BEGIN {\n#define END }\n#pragma omp target\nBEGIN f(); END",
-            "#pragma omp target\n{ f(); }",
-        );
-        check(
-            "#define BEGIN {\n#define END }\nBEGIN f(); END",
-            "BEGIN f(); END",
-        );
-    }
-
-    #[test]
-    fn attributes_become_lines() {
-        check(
-            "[[omp::directive(parallel for, num_threads(2))]] for (;;);",
-            "#pragma omp parallel for, num_threads(2)\n for (;;);",
-        );
-        check(
-            "f(); [[using omp: sequence(directive(target), directive(parallel))]]\n{ }",
-            "f(); \n#pragma omp target\n#pragma omp parallel\n{ }",
-        );
-        check("[[nodiscard]] int f();", "[[nodiscard]] int f();");
-        check(
-            "[[omp::decl(declare simd)]] int f(); int a [[omp::decl(declare_target)]];",
-            "#pragma omp declare simd\n int f(); \n#pragma omp begin declare target\nint a ;\n#pragma omp end declare target",
-        );
-        check(
-            "int a, b [[omp::decl(declare_target, link)]] = 1, c; static int t [[omp::decl(threadprivate)]];",
-            "int a, b  = 1, c;\n#pragma omp declare target link(b)\n static int t ;\n#pragma omp threadprivate(t)",
-        );
-        check(
-            "[[omp::decl(declare target, device_type(any)), nodiscard]] int f(int x) { return x; }\nint g();",
-            "#pragma omp begin declare target device_type(any)\n[[nodiscard]] int f(int x) { return x; }\n#pragma omp end declare target\nint g();",
-        );
-        check(
-            "int f [[omp::decl(declare simd)]] (int x) { return x; }",
-            "#pragma omp declare simd\nint f  (int x) { return x; }",
-        );
-        check(
-            "[[omp::sequence(omp::directive(target), directive(teams)), likely]]\n{ }",
-            "#pragma omp target\n#pragma omp teams\n[[likely]]\n{ }",
-        );
     }
 }

@@ -1,8 +1,10 @@
 //! Macros that stand for declarations of a file: types and functions of which device code needs its own.
 
+use text_size::TextRange;
+
 use super::Code;
 use crate::edit::EditSet;
-use crate::lex::TokenKind;
+use crate::lex::{self, TokenKind};
 use crate::pragma;
 
 impl Code<'_> {
@@ -47,6 +49,35 @@ impl Code<'_> {
             idx += 1;
         }
         edits
+    }
+
+    /// Expands a call that begins a statement and declares a variable whose name is pasted together: `DECLARE(x) = 1;`.
+    pub(super) fn pasted_declaration(&self, idx: usize) -> Option<(TextRange, String)> {
+        let token = self.tokens.get(idx)?;
+        let before = idx.checked_sub(1).map(|before| self.token_text(before));
+        let begins = matches!(before, Some(";" | "{" | "}")) && self.token_text(idx + 1) == "(";
+        if !begins
+            || !self
+                .macros
+                .pastes(token.text(self.text), token.range.start())
+        {
+            return None;
+        }
+        let call = self.macros.expand_call(self.text, token.range.start())?;
+        let text = &call.1;
+        let tokens: Vec<_> = lex::significant_tokens(text, lex::whole(text))
+            .take(2)
+            .collect();
+        let [first, second] = tokens.as_slice() else {
+            return None;
+        };
+        let is_declaration = first.kind == TokenKind::Identifier
+            && !matches!(
+                first.text(text),
+                "return" | "goto" | "else" | "do" | "delete" | "throw"
+            )
+            && (second.kind == TokenKind::Identifier || second.text(text) == "*");
+        is_declaration.then_some(call)
     }
 
     /// Whether a brace is that of a namespace or of `extern "C"`.

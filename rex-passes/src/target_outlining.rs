@@ -212,7 +212,7 @@ fn outline(
     let mut prologue = sharing::aligned(program, construct, &captured, prologue);
     planner.note_team_objects(&prologue);
     let mut body = planner.body();
-    team::barriers::merge(&mut body, Beginning::Everybody);
+    team::barriers::merge(&mut body, Beginning::End);
     if !planner.errors.is_empty() {
         return Err(planner.errors);
     }

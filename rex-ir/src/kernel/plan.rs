@@ -204,6 +204,8 @@ pub enum Beginning {
     Everybody,
     /// Nobody looks at it; what follows decides.
     Nobody,
+    /// Nothing follows any more.
+    End,
 }
 
 impl Plan {
@@ -230,13 +232,14 @@ impl Plan {
             // The threads only take the address.
             Plan::Reference { is_alike: true, .. } => Beginning::Nobody,
             Plan::Reference { .. } => Beginning::Leader,
-            Plan::Sequence(plans) => plans
-                .iter()
-                .map(Plan::beginning)
-                .find(|beginning| *beginning != Beginning::Nobody)
-                .unwrap_or(Beginning::Nobody),
+            Plan::Sequence(plans) => Beginning::of(plans),
             _ => Beginning::Everybody,
         }
+    }
+
+    /// Whether the leader alone does something.
+    fn is_leaders(&self) -> bool {
+        matches!(self, Plan::Leader { .. } | Plan::Shared { .. })
     }
 
     /// Calls `see` for this plan and for all plans and texts inside it, outer ones first.
@@ -325,12 +328,36 @@ impl Plan {
 }
 
 impl Beginning {
+    /// What the threads do first in plans that follow each other.
+    pub fn of(plans: &[Plan]) -> Beginning {
+        for (idx, plan) in plans.iter().enumerate() {
+            match plan.beginning() {
+                Beginning::Nobody => {}
+                Beginning::Leader if plan.is_leaders() => {
+                    // Its pieces stand together, also those that look at something.
+                    let mut pieces = plans[idx..].iter().take_while(|plan| plan.is_leaders());
+                    return match pieces.any(|plan| plan.beginning() == Beginning::Everybody) {
+                        true => Beginning::Everybody,
+                        false => Beginning::Leader,
+                    };
+                }
+                known => return known,
+            }
+        }
+        Beginning::Nobody
+    }
+
     /// What holds in front of this when `next` follows it.
     pub fn before(self, next: Beginning) -> Beginning {
         match self {
             Beginning::Nobody => next,
             known => known,
         }
+    }
+
+    /// Whether the others need not wait for what the leader did before.
+    pub fn is_free(self) -> bool {
+        matches!(self, Beginning::Leader | Beginning::End)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Bodies of device code: the user's text with plans in place of directives.
 
 mod atomic;
+mod leader;
 mod lines;
 mod loops;
 mod prologue;
@@ -139,15 +140,10 @@ impl<'p> BodyPrinter<'p> {
             Plan::Nothing => Vec::new(),
             Plan::Text(text) | Plan::Replicated(text) => self.statement(text, indent),
             Plan::Sequence(plans) => {
-                let inner = format!("{indent}{STEP}");
-                let mut lines = vec!["{".to_string()];
-                for plan in plans {
-                    lines.extend(
-                        self.plan(plan, &inner)
-                            .into_iter()
-                            .map(|line| format!("{STEP}{line}")),
-                    );
-                }
+                let lines = self.plans(plans, &format!("{indent}{STEP}"));
+                let mut lines: Vec<String> =
+                    lines.iter().map(|line| format!("{STEP}{line}")).collect();
+                lines.insert(0, "{".to_string());
                 lines.push("}".to_string());
                 lines
             }
@@ -157,10 +153,8 @@ impl<'p> BodyPrinter<'p> {
             Plan::Parallel(plan) => self.parallel(plan, indent),
             Plan::Serialized(body) => self.serialized(body, indent),
             Plan::Reduce { reductions, body } => self.reduce(reductions, body, indent),
-            Plan::Leader { body, waits } => {
-                let mut lines = self.braced("if (threadIdx.x == 0)", body, indent);
-                lines.extend(waits.then(|| BLOCK_BARRIER.to_string()));
-                lines
+            Plan::Leader { .. } | Plan::Shared { .. } => {
+                self.plans(std::slice::from_ref(plan), indent)
             }
             Plan::UniformIf {
                 condition,
@@ -215,23 +209,6 @@ impl<'p> BodyPrinter<'p> {
             Plan::Words(words) => vec![words.to_string()],
             Plan::Value(value) => {
                 vec![format!("({})", expr::print(self.program, self, value))]
-            }
-            Plan::Shared {
-                name,
-                ty,
-                alignment,
-                initializer,
-                waits,
-                ..
-            } => {
-                let mut lines = self.shared(name, *ty, initializer.as_ref(), indent);
-                if let Some(value) = alignment {
-                    self.align(&mut lines, *value);
-                }
-                if !*waits && lines.last().is_some_and(|line| line == BLOCK_BARRIER) {
-                    lines.pop();
-                }
-                lines
             }
             Plan::Reference {
                 name,

@@ -182,9 +182,11 @@ impl BodyPrinter<'_> {
                 Some(value) => format!("case {}: {{", self.text(value, indent)),
                 None => "default: {".to_string(),
             });
-            for plan in &case.body {
-                lines.extend(self.plan(plan, &inner).iter().map(|line| step_in(line)));
-            }
+            lines.extend(
+                self.plans(&case.body, &inner)
+                    .iter()
+                    .map(|line| step_in(line)),
+            );
             lines.push("}".to_string());
         }
         lines.push("}".to_string());
@@ -276,27 +278,23 @@ impl BodyPrinter<'_> {
         block(lines)
     }
 
-    pub(super) fn shared(
+    /// What the leader stores first in an object of the team.
+    pub(super) fn stored_first(
         &self,
         name: &str,
         ty: TypeId,
         initializer: Option<&BodyText>,
         indent: &str,
-    ) -> Vec<String> {
+    ) -> Option<String> {
         let types = &self.program.types;
         let has_constructor = classes::has_constructor(self.program, ty);
-        let mut lines = self.shared_object(ty, name);
         let Some(initializer) = initializer else {
-            if has_constructor {
-                lines.push(format!("if (threadIdx.x == 0) rex_construct({name});"));
-                lines.push(BLOCK_BARRIER.to_string());
-            }
-            return lines;
+            return has_constructor.then(|| format!("rex_construct({name});"));
         };
         let value = self.text(initializer, indent);
         let value = value.trim();
         let is_array = matches!(types.get(types.desugar(ty)).kind, TypeKind::Array { .. });
-        let store = if is_array && has_constructor && value.starts_with('{') {
+        Some(if is_array && has_constructor && value.starts_with('{') {
             format!(
                 "new (rex_place{{&{name}}}) rex_elements_of<{}>{{{value}}};",
                 self.value_type(ty)
@@ -336,10 +334,7 @@ impl BodyPrinter<'_> {
             }
         } else {
             format!("{name} = {value};")
-        };
-        lines.push(format!("if (threadIdx.x == 0) {{ {store} }}"));
-        lines.push(BLOCK_BARRIER.to_string());
-        lines
+        })
     }
 }
 

@@ -7,16 +7,8 @@ use rex_ir::kernel::{Beginning, Plan};
 /// Takes away the barriers behind which the leader goes on alone; `next` is what comes after the plan.
 pub(in crate::target_outlining) fn merge(plan: &mut Plan, next: Beginning) {
     match plan {
-        Plan::Leader { waits, .. } | Plan::Shared { waits, .. } => {
-            *waits = next != Beginning::Leader;
-        }
-        Plan::Sequence(plans) => {
-            let mut next = next;
-            for plan in plans.iter_mut().rev() {
-                merge(plan, next);
-                next = plan.beginning().before(next);
-            }
-        }
+        Plan::Leader { waits, .. } | Plan::Shared { waits, .. } => *waits = !next.is_free(),
+        Plan::Sequence(plans) => merge_all(plans, next),
         Plan::UniformIf {
             then, otherwise, ..
         }
@@ -28,14 +20,7 @@ pub(in crate::target_outlining) fn merge(plan: &mut Plan, next: Beginning) {
                 merge(otherwise, next);
             }
         }
-        Plan::UniformLoop { body, .. } => {
-            // After the last turn comes what follows the loop.
-            let next = match body.beginning() == Beginning::Leader {
-                true => next,
-                false => Beginning::Everybody,
-            };
-            merge(body, next);
-        }
+        Plan::UniformLoop { body, .. } => merge_turn(body, next),
         Plan::TeamLoop {
             init,
             condition,
@@ -60,19 +45,42 @@ pub(in crate::target_outlining) fn merge(plan: &mut Plan, next: Beginning) {
             }
             merge(body, turn);
         }
+        // The next case may follow.
         Plan::TeamSwitch { cases, .. } => {
-            // The next case may follow.
             for case in cases {
-                let mut next = Beginning::Everybody;
-                for plan in case.body.iter_mut().rev() {
-                    merge(plan, next);
-                    next = plan.beginning().before(next);
-                }
+                merge_all(&mut case.body, Beginning::Everybody);
             }
         }
         Plan::TeamRange(plan) => merge(&mut plan.body, Beginning::Everybody),
-        Plan::Loop(plan) => merge(&mut plan.body, Beginning::Everybody),
+        Plan::Loop(plan) => {
+            let keeps = !plan.reductions.is_empty()
+                || !plan.lastprivates.is_empty()
+                || !plan.final_values.is_empty()
+                || !plan.linears.is_empty();
+            let next = match keeps {
+                true => Beginning::Everybody,
+                false => next,
+            };
+            merge_turn(&mut plan.body, next);
+        }
         Plan::Reduce { body, .. } => merge(body, Beginning::Everybody),
         _ => {}
     }
+}
+
+/// The same for plans that follow each other.
+fn merge_all(plans: &mut [Plan], next: Beginning) {
+    for idx in (0..plans.len()).rev() {
+        let next = Beginning::of(&plans[idx + 1..]).before(next);
+        merge(&mut plans[idx], next);
+    }
+}
+
+/// The same for the body of a loop: behind it comes the next turn, or what follows the loop.
+fn merge_turn(body: &mut Plan, next: Beginning) {
+    let next = match body.beginning() == Beginning::Leader && next.is_free() {
+        true => Beginning::Leader,
+        false => Beginning::Everybody,
+    };
+    merge(body, next);
 }

@@ -1,0 +1,113 @@
+//! What the leader of a block does: pieces that follow each other stand in one `if`, with one barrier behind.
+
+use rex_ir::kernel::Plan;
+use rex_syntax::lex;
+
+use super::lines::{block, headed};
+use super::{BLOCK_BARRIER, BodyPrinter, STEP};
+
+const LEADS: &str = "if (threadIdx.x == 0)";
+
+/// Consecutive pieces of the leader's.
+#[derive(Default)]
+struct Pieces {
+    /// Objects of the team.
+    declarations: Vec<String>,
+    /// What it executes.
+    steps: Vec<Step>,
+    /// The other threads wait for the last one.
+    waits: bool,
+}
+
+enum Step {
+    /// Statements of the program.
+    Statements(Vec<String>),
+    /// The first value of an object of the team.
+    Store(String),
+}
+
+impl BodyPrinter<'_> {
+    /// Plans one after the other.
+    pub(super) fn plans(&self, plans: &[Plan], indent: &str) -> Vec<String> {
+        let mut lines = Vec::new();
+        let mut pieces = Pieces::default();
+        for plan in plans {
+            match plan {
+                Plan::Leader { body, waits } => {
+                    let inner = format!("{indent}{STEP}");
+                    pieces.steps.push(Step::Statements(self.plan(body, &inner)));
+                    pieces.waits = *waits;
+                }
+                Plan::Shared {
+                    name,
+                    ty,
+                    alignment,
+                    initializer,
+                    waits,
+                    ..
+                } => {
+                    if pieces.mention(name) {
+                        lines.extend(std::mem::take(&mut pieces).print());
+                    }
+                    let mut declared = self.shared_object(*ty, name);
+                    if let Some(value) = alignment {
+                        self.align(&mut declared, *value);
+                    }
+                    pieces.declarations.extend(declared);
+                    let store = self.stored_first(name, *ty, initializer.as_ref(), indent);
+                    if let Some(store) = store {
+                        pieces.steps.push(Step::Store(store));
+                        pieces.waits = *waits;
+                    }
+                }
+                _ => {
+                    lines.extend(std::mem::take(&mut pieces).print());
+                    lines.extend(self.plan(plan, indent));
+                }
+            }
+        }
+        lines.extend(pieces.print());
+        lines
+    }
+}
+
+impl Pieces {
+    /// Whether a step means an object outside by the name of one that comes later.
+    fn mention(&self, name: &str) -> bool {
+        let means = |line: &String| {
+            lex::identifiers(line, lex::whole(line)).any(|found| &line[found] == name)
+        };
+        self.steps.iter().any(|step| match step {
+            Step::Statements(lines) => lines.iter().any(means),
+            Step::Store(line) => means(line),
+        })
+    }
+
+    fn print(mut self) -> Vec<String> {
+        let mut lines = self.declarations;
+        match self.steps.len() {
+            0 => return lines,
+            1 => lines.extend(match self.steps.remove(0) {
+                Step::Store(store) => vec![format!("{LEADS} {{ {store} }}")],
+                Step::Statements(statements) => headed(LEADS, statements),
+            }),
+            _ => {
+                let steps = self.steps.into_iter().flat_map(Step::among_others);
+                lines.extend(headed(LEADS, block(steps.collect())));
+            }
+        }
+        lines.extend(self.waits.then(|| BLOCK_BARRIER.to_string()));
+        lines
+    }
+}
+
+impl Step {
+    fn among_others(self) -> Vec<String> {
+        match self {
+            Step::Statements(lines) => lines,
+            // Names of its own.
+            Step::Store(store) if store.contains("rex_initial") => vec![format!("{{ {store} }}")],
+            Step::Store(store) => vec![store],
+        }
+    }
+}

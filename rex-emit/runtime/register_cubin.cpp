@@ -205,15 +205,25 @@ std::string symbol_of(const rex_member_entry &entry) {
   return "_ZZN" + type + std::to_string(function.size()) + function + "EvE10rex_object";
 }
 
-/// A symbol in words, without the compiler's own names for lambdas: rex_closure<F, N, P, ..., rex_lambda_end<F, N, ..> >.
-/// Empty for what has no lambda.
-std::string without_lambdas(const std::string &symbol) {
+void replace_all(std::string &text, const std::string &what, const std::string &by) {
+  for (size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += by.size())
+    text.replace(at, what.size(), by);
+}
+
+/// A symbol in words, without what compilers name differently: their own names for lambdas, as in
+/// rex_closure<F, N, P, ..., rex_lambda_end<F, N, ..> >, and _Float16, which is a class where the device compiler has none and
+/// counts as a substitution. Empty for what has neither.
+std::string in_words(const std::string &symbol) {
   static const std::string closure = "rex_closure<", end = "rex_lambda_end<";
-  if (symbol.find("rex_closure") == std::string::npos) return "";
+  const auto has = [&symbol](const char *part) { return symbol.find(part) != std::string::npos; };
+  if (!has("rex_closure") && !has("DF16_") && !has("11rex_float16")) return "";
+  std::string known = symbol;
+  replace_all(known, "DF16_", "Dh"); // `half`, which all demanglers know
   int status = 0;
-  char *demangled = abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status);
+  char *demangled = abi::__cxa_demangle(known.c_str(), nullptr, nullptr, &status);
   std::string text = demangled ? demangled : "";
   std::free(demangled);
+  replace_all(text, "rex_float16", "half");
   for (size_t at = 0; (at = text.find(closure, at)) != std::string::npos;) {
     at += closure.size();
     const size_t file_and_number = text.find(',', text.find(',', at) + 1);
@@ -437,10 +447,10 @@ void Image::read(const std::vector<unsigned char> &bytes, const std::string &nam
 }
 
 std::string Image::own_symbol(const std::string &name) const {
-  const std::string words = without_lambdas(name);
+  const std::string words = in_words(name);
   if (words.empty()) return name;
   for (const auto &symbol : symbols_)
-    if (without_lambdas(symbol.first) == words) return symbol.first;
+    if (in_words(symbol.first) == words) return symbol.first;
   return name;
 }
 
@@ -2023,7 +2033,7 @@ Table Registration::make_table(Problems &problems) {
     add(REX_ENTRY(instance, "", 0, 0), image_.own_symbol(symbol_of(*instance, kind() == Image::Kind::host)));
   last_member_ = first_member;
   for (const rex_member_entry *member = first_member; member; member = member->next) {
-    const std::string symbol = symbol_of(*member);
+    const std::string symbol = image_.own_symbol(symbol_of(*member));
     if (!image_.symbol(symbol)) continue;
 #if REX_LLVM_ABI <= 15
     if (kind() == Image::Kind::host) {

@@ -1,14 +1,15 @@
 //! `restrict`: what the program promises of a pointer, the kernel promises of its parameter, as a CUDA program would.
 //!
 //! In C the promise covers pointers that were computed from the restricted one. A kernel has those in parameters of their own, so it repeats the promise only
-//! where there are none; and only where threads do not wait for each other, as a compiler may keep restricted objects in registers past a barrier or a lock.
+//! where there are none. Where threads wait for each other, only for objects that the program does not change by that pointer, `const T *restrict p`: a compiler
+//! may keep restricted objects in registers past a barrier or a lock.
 
 use rex_ir::changes;
 use rex_ir::kernel::{Parameter, ParameterType, Prologue, Threading};
 use rex_ir::program::Program;
 use rex_ir::region::{Capture, CapturedObject, Region};
 use rex_ir::symbol::{SymbolId, SymbolKind};
-use rex_ir::ty::Category;
+use rex_ir::ty::{Category, TypeKind};
 use rex_syntax::kind::Kind;
 use rex_syntax::omp::directive::Leaf;
 use rex_syntax::{TextRange, lex};
@@ -24,9 +25,7 @@ pub(super) fn restrict(
     parameters: &mut [Parameter],
     prologue: &mut [Prologue],
 ) {
-    if threading != Threading::Independent || has_locks(program) {
-        return;
-    }
+    let waits = threading != Threading::Independent || has_locks(program);
     let restricted: Vec<SymbolId> = region
         .captures
         .iter()
@@ -47,6 +46,7 @@ pub(super) fn restrict(
             .object
             .variable()
             .filter(|symbol| restricted.contains(symbol))
+            .filter(|symbol| !waits || is_only_read(program, *symbol))
         else {
             continue;
         };
@@ -59,6 +59,13 @@ pub(super) fn restrict(
             }
         }
     }
+}
+
+/// Whether a pointer's type lets nobody change what it points to.
+fn is_only_read(program: &Program, pointer: SymbolId) -> bool {
+    let types = &program.types;
+    let ty = types.desugar(program.symbols[pointer].ty);
+    matches!(types.get(ty).kind, TypeKind::Pointer(to) if types.get(to).is_const)
 }
 
 /// Whether threads may take turns at objects.

@@ -186,12 +186,13 @@ template <typename Value> struct rex_atomic_access<Value, rex_width_lock> {
   }
 };
 
-/// The position of an iteration of collapsed loops: 32-bit division where the numbers allow it.
-REX_DEVICE uint64_t rex_quotient(uint64_t iteration, uint64_t inner) {
-  return (iteration | inner) >> 32 ? iteration / inner : (uint32_t)iteration / (uint32_t)inner;
+/// The position of an iteration of collapsed loops, with 32-bit division where there are few iterations: all of them see the same
+/// `trips`, so compilers ask once for all turns.
+REX_DEVICE uint64_t rex_quotient(uint64_t iteration, uint64_t inner, uint64_t trips) {
+  return trips >> 32 ? iteration / inner : (uint32_t)iteration / (uint32_t)inner;
 }
-REX_DEVICE uint64_t rex_remainder(uint64_t iteration, uint64_t trips) {
-  return (iteration | trips) >> 32 ? iteration % trips : (uint32_t)iteration % (uint32_t)trips;
+REX_DEVICE uint64_t rex_remainder(uint64_t iteration, uint64_t outer, uint64_t trips) {
+  return trips >> 32 ? iteration % outer : (uint32_t)iteration % (uint32_t)outer;
 }
 
 /// The last iteration for which `is_executed` holds; `trips` if there is none.

@@ -421,10 +421,10 @@ impl BodyPrinter<'_> {
             let inner: Vec<String> = (idx + 1..depth)
                 .map(|inner| format!("{trips}_{inner}"))
                 .collect();
-            index = format!("rex_quotient({index}, {})", inner.join(" * "));
+            index = format!("rex_quotient({index}, {}, {trips})", inner.join(" * "));
         }
         if idx > 0 {
-            index = format!("rex_remainder({index}, {trips}_{idx})");
+            index = format!("rex_remainder({index}, {trips}_{idx}, {trips})");
         }
         if let Some(element) = canonical.element {
             let range = self.words_of(canonical.lower);

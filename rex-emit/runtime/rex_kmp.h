@@ -559,6 +559,23 @@ template <typename Value> inline void rex_map_pointers(struct rex_maps *maps, in
 template <typename Value> inline void rex_map_pointers(struct rex_maps *, int64_t, Value &) {}
 #endif
 
+/* What a pointer points to whose type a template's parameter gives; the same, or what an array is of (rex_nvidia.h has both). */
+template <typename Value> struct rex_pointee {
+  static_assert(sizeof(Value) == 0, "a list item takes elements of what is no pointer");
+};
+template <typename Value> struct rex_pointee<Value *> {
+  typedef Value rex_type;
+};
+template <typename Value> struct rex_pointee<Value *const> : rex_pointee<Value *> {};
+template <typename Value> struct rex_pointee<Value &> : rex_pointee<Value> {};
+template <typename Value> struct rex_element : rex_pointee<Value> {};
+template <typename Value> struct rex_element<Value &> : rex_element<Value> {};
+template <typename Value, size_t Extent> struct rex_element<Value[Extent]> {
+  typedef Value rex_type;
+};
+/* An object of a type, where only its members' types matter. */
+template <typename Value> Value &rex_object_of();
+
 /* The argument: the value of a scalar or a pointer, the address of an object. */
 template <typename Value> inline void *rex_captured(Value &value) {
   if (rex_category<Value>::is_object) return (void *)__builtin_addressof(value);

@@ -596,6 +596,23 @@ template <typename Value> struct rex_plain {
 /// A pointer to an object whose type a template's parameter gives, which may be a reference.
 template <typename Value> using rex_pointer = typename std::add_pointer<Value>::type;
 
+/// What a pointer points to whose type a template's parameter gives; the same, or what an array is of (rex_kmp.h has both).
+template <typename Value> struct rex_pointee {
+  static_assert(sizeof(Value) == 0, "a list item takes elements of what is no pointer");
+};
+template <typename Value> struct rex_pointee<Value *> {
+  typedef Value rex_type;
+};
+template <typename Value> struct rex_pointee<Value *const> : rex_pointee<Value *> {};
+template <typename Value> struct rex_pointee<Value &> : rex_pointee<Value> {};
+template <typename Value> struct rex_element : rex_pointee<Value> {};
+template <typename Value> struct rex_element<Value &> : rex_element<Value> {};
+template <typename Value, size_t Extent> struct rex_element<Value[Extent]> {
+  typedef Value rex_type;
+};
+/// An object of a type, where only its members' types matter.
+template <typename Value> REX_BOTH Value &rex_object_of();
+
 /// A lambda that device code calls, as rex_kmp.h has it: the same layout, and a name in which the compiler's own can
 /// be skipped.
 template <unsigned File, int Number, typename... Around>

@@ -1,4 +1,4 @@
-//! Members of objects whose class a template's parameter gives, or only the compiler deduces.
+//! Members and elements of objects whose type a template's parameter gives, or only the compiler deduces.
 
 use rex_syntax::{TextRange, lex};
 
@@ -40,6 +40,40 @@ impl Builder<'_> {
         let first = *found.first()?;
         let is_known = self.types.category(first) != Category::Dependent;
         (is_known && found.iter().all(|other| *other == first)).then_some(first)
+    }
+
+    /// The type of a member as the compiler knows it when the template is instantiated.
+    pub(super) fn dependent_member(&mut self, class: TypeId, member: TextRange) -> Option<TypeId> {
+        let class = self.types.object_type(class);
+        if self.types.category(class) != Category::Dependent {
+            return None;
+        }
+        let class = self.types.spell(class);
+        let member = self.text(member);
+        let spelling = format!("decltype(rex_object_of<{class}>().{member})");
+        Some(self.types.named(spelling, Meaning::Dependent))
+    }
+
+    /// The type of an object whose elements or target an item names: what a template gives is a pointer then, or an array, unless it is
+    /// a member, whose pointer is mapped too.
+    pub(super) fn with_elements(&mut self, ty: TypeId) -> TypeId {
+        let TypeKind::Named {
+            spelling,
+            meaning: Meaning::Dependent,
+        } = &self.types.get(self.types.object_type(ty)).kind
+        else {
+            return ty;
+        };
+        let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let element = match spelling.as_str() {
+            member if member.starts_with("decltype(") => "rex_pointee",
+            nested if nested.starts_with("typename ") => "rex_element",
+            parameter if parameter.chars().all(is_word) => "rex_element",
+            _ => return ty,
+        };
+        let element = format!("typename {element}<{spelling}>::rex_type");
+        let element = self.types.named(element, Meaning::Dependent);
+        self.types.plain(TypeKind::Pointer(element))
     }
 
     /// The names behind `object.` and `object->` in the function around it; calls are left out.

@@ -166,9 +166,9 @@ impl<'u> Builder<'u> {
                 .or_else(|| self.header_variable(unqualified));
             match symbol.map(|id| (id, self.symbols[id].kind)) {
                 Some((id, kind)) if kind.is_variable() => {
-                    let ty = match path.steps.first() {
-                        None | Some(Step::Member(_)) => self.symbols[id].ty,
-                        Some(_) => self.type_with_elements(id),
+                    let ty = match path.steps.first().is_some_and(takes_element) {
+                        true => self.type_with_elements(id),
+                        false => self.symbols[id].ty,
                     };
                     (CapturedObject::Variable(id), ty, ty)
                 }
@@ -201,6 +201,12 @@ impl<'u> Builder<'u> {
             }
         };
         for step in &path.steps {
+            if takes_element(step) {
+                ty = self.with_elements(ty);
+                if let Some(last) = steps.last_mut() {
+                    last.ty = ty;
+                }
+            }
             ty = self.read_step(step, ty, at, path.root, &mut steps)?;
         }
         Some((root, root_ty, steps))
@@ -217,7 +223,7 @@ impl<'u> Builder<'u> {
             }
         );
         if !is_deduced || self.unit.language != Language::Cxx {
-            return found.ty;
+            return self.with_elements(found.ty);
         }
         let element = format!("{}_element", namer::deduced_type(&found.name));
         let element = self.types.named(element, Meaning::Dependent);
@@ -243,6 +249,7 @@ impl<'u> Builder<'u> {
                 let found = self
                     .member_type(ty, text)
                     .or_else(|| self.member_of_classes(ty, text, root))
+                    .or_else(|| self.dependent_member(ty, *name))
                     .or_else(|| self.unknown_member(*name, ty))?;
                 self.check_address(*name, ty, at)?;
                 (StepKind::Member(text.into()), found, false)
@@ -258,6 +265,7 @@ impl<'u> Builder<'u> {
                 let found = self
                     .member_type(pointee, text)
                     .or_else(|| self.member_of_classes(pointee, text, root))
+                    .or_else(|| self.dependent_member(pointee, *name))
                     .or_else(|| self.unknown_member(*name, pointee))?;
                 self.check_address(*name, pointee, at)?;
                 (StepKind::Member(text.into()), found, false)
@@ -362,4 +370,9 @@ impl<'u> Builder<'u> {
             .find_map(|id| self.functions[id].class.clone())?;
         Some(self.named_type(&class, at))
     }
+}
+
+/// Whether a step goes through a pointer or into an array.
+fn takes_element(step: &Step) -> bool {
+    !matches!(step, Step::Member(_))
 }

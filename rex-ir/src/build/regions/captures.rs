@@ -14,7 +14,7 @@ use crate::namer;
 use crate::places::constructs_in;
 use crate::region::{Capture, CapturedObject, ConstructId, Transport};
 use crate::symbol::{SymbolId, SymbolKind};
-use crate::ty::{Meaning, TypeId, TypeKind};
+use crate::ty::{Category, Meaning, TypeId, TypeKind};
 
 impl Builder<'_> {
     pub(super) fn capture(
@@ -26,7 +26,7 @@ impl Builder<'_> {
         rules: &ImplicitRules,
     ) -> Option<Capture> {
         let ty = match object {
-            CapturedObject::Variable(symbol) => self.captured_type(symbol),
+            CapturedObject::Variable(symbol) => self.captured_type(symbol, maps),
             CapturedObject::This => {
                 let class = self.this_type(self.constructs[construct].range)?;
                 self.types.plain(TypeKind::Pointer(class))
@@ -80,22 +80,35 @@ impl Builder<'_> {
     }
 
     /// The type of a captured variable. One that only the compiler knows is a parameter of the kernel.
-    fn captured_type(&mut self, symbol: SymbolId) -> TypeId {
+    fn captured_type(&mut self, symbol: SymbolId, maps: &[MapItem]) -> TypeId {
+        let found = &self.symbols[symbol];
+        if self.is_deduced(symbol) {
+            let name = namer::deduced_type(&found.name);
+            return self.types.named(name, Meaning::Dependent);
+        }
+        let mut items = maps.iter();
+        // Elements are of what a pointer points to, also where a template's parameter gives the type.
+        let is_pointer = |item: &&MapItem| {
+            item.root == CapturedObject::Variable(symbol) && self.is_pointer(item.root_ty)
+        };
+        match items.find(is_pointer) {
+            Some(item) if self.types.category(found.ty) == Category::Dependent => item.root_ty,
+            _ => found.ty,
+        }
+    }
+
+    /// Whether only the compiler knows the type of a variable.
+    pub(super) fn is_deduced(&self, symbol: SymbolId) -> bool {
         let found = &self.symbols[symbol];
         let is_of_function = matches!(
             found.kind,
             SymbolKind::Local | SymbolKind::StaticLocal | SymbolKind::Parameter
         );
-        let can_be_deduced = is_of_function
+        is_of_function
             && found.spelled.is_none()
             && found.declared_at.is_some()
             && self.unit.language == rex_syntax::source::Language::Cxx
-            && self.mentions_auto(found.ty);
-        if !can_be_deduced {
-            return found.ty;
-        }
-        let name = namer::deduced_type(&found.name);
-        self.types.named(name, Meaning::Dependent)
+            && self.mentions_auto(found.ty)
     }
 
     /// Whether an `atomic` or `critical` construct of a region names a variable.

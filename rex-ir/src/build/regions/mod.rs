@@ -144,7 +144,7 @@ impl Builder<'_> {
                 Use {
                     at: item.at,
                     // A section of what a pointer points to leaves the pointer alone.
-                    written: !self.holds_pointer(item.root),
+                    written: !self.holds_pointer(item.root) && !self.is_pointer(item.root_ty),
                     explicit: true,
                     called: false,
                 },
@@ -240,9 +240,7 @@ impl Builder<'_> {
         captures
             .iter()
             .filter_map(|capture| match capture.object {
-                CapturedObject::Variable(symbol) if capture.ty != self.symbols[symbol].ty => {
-                    Some(symbol)
-                }
+                CapturedObject::Variable(symbol) if self.is_deduced(symbol) => Some(symbol),
                 _ => None,
             })
             .collect()

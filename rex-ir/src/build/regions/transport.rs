@@ -25,7 +25,7 @@ impl Builder<'_> {
         };
         let mine: Vec<&MapItem> = maps.iter().filter(|item| item.root == object).collect();
         let category = match object {
-            CapturedObject::Variable(symbol) if ty != self.symbols[symbol].ty => {
+            CapturedObject::Variable(symbol) if self.is_deduced(symbol) => {
                 self.deduced_category(symbol, &mine)
             }
             _ => category,

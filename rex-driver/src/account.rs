@@ -6,6 +6,7 @@ use rex_ir::program::Program;
 use rex_syntax::diag::{Code, Diagnostic, Severity};
 use rex_syntax::omp::directive::Leaf;
 use rex_syntax::source::FileRange;
+use rex_syntax::unit::Unit;
 use rex_syntax::{TextRange, TextSize};
 use rustc_hash::FxHashSet;
 
@@ -83,7 +84,7 @@ impl Account {
         }
         let statements = constructs.iter().map(|construct| construct.range.range);
         let directives = unit.directives.iter().map(|directive| directive.range);
-        let conditionals = split_conditionals(program.source(), &constructs);
+        let conditionals = split_conditionals(unit, &constructs);
         let init = program.lifecycle.init.as_ref();
         let init = init.map(|init| TextRange::empty(init.at));
         // Calls that get the name of a variant, and what is for devices only.
@@ -140,32 +141,14 @@ fn written_out(program: &Program) -> Vec<FileRange> {
 }
 
 /// The conditionals of the preprocessor that constructs hold a part of, from `#if` to `#endif`: what is lowered has none of their lines.
-fn split_conditionals(source: &str, constructs: &[TargetConstruct]) -> Vec<TextRange> {
-    let mut open: Vec<Vec<TextRange>> = Vec::new();
-    let mut split = Vec::new();
-    for line in rex_syntax::pragma::directives(source) {
-        let name = line.name(source);
-        if matches!(name, "if" | "ifdef" | "ifndef") {
-            open.push(Vec::new());
-        }
-        let is_conditional = name.starts_with("if") || name.starts_with("el") || name == "endif";
-        let Some(lines) = open.last_mut().filter(|_| is_conditional) else {
-            continue;
-        };
-        lines.push(line.range);
-        if name != "endif" {
-            continue;
-        }
-        let lines = open.pop().unwrap_or_default();
-        let is_split = constructs.iter().any(|construct| {
-            let inside = |line: &&TextRange| construct.range.range.contains_range(**line);
-            let n_inside = lines.iter().filter(inside).count();
-            0 < n_inside && n_inside < lines.len()
-        });
-        if let (true, Some(first)) = (is_split, lines.first()) {
-            split.push(first.cover(line.range));
-        }
-    }
+fn split_conditionals(unit: &Unit, constructs: &[TargetConstruct]) -> Vec<TextRange> {
+    let ranges = constructs.iter().map(|construct| construct.range.range);
+    let mut split: Vec<TextRange> = ranges
+        .flat_map(|range| unit.conditionals.split_by(range))
+        .filter_map(|lines| Some(lines.first()?.cover(*lines.last()?)))
+        .collect();
+    split.sort_by_key(|conditional| (conditional.end(), conditional.start()));
+    split.dedup();
     split
 }
 

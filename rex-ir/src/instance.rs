@@ -3,7 +3,7 @@
 //! A region in a template has one kernel for each instantiation that the file uses. No list of them is made here: the device file keeps the calls, declarations and
 //! templates that lead to one, and its compiler finds the instantiations as the host's compiler does. That code is never executed.
 
-use indexmap::IndexSet;
+use indexmap::{IndexMap, IndexSet};
 use rex_syntax::TextRange;
 use smol_str::SmolStr;
 
@@ -15,7 +15,7 @@ use crate::symbol::SymbolId;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Instances {
     /// Functions that lead to one, in source order.
-    pub functions: Vec<Instantiator>,
+    pub functions: IndexMap<FunctionId, Instantiator>,
     /// Variables of file scope whose initializers do.
     pub initializers: Vec<SymbolId>,
     /// Every name in the kept code.
@@ -34,9 +34,7 @@ impl Instances {
 
     /// What is kept of a function, if it leads to an instantiation.
     pub fn of_function(&self, function: FunctionId) -> Option<&Instantiator> {
-        self.functions
-            .iter()
-            .find(|instantiator| instantiator.function == function)
+        self.functions.get(&function)
     }
 }
 

@@ -64,8 +64,8 @@ pub struct Program {
     pub requirements: Requirements,
     /// Functions of the unit that a `declare target` directive names or encloses: other files may call them.
     pub device_functions: IndexSet<FunctionId>,
-    /// User-declared reductions.
-    pub declared_reductions: Vec<DeclaredReduction>,
+    /// User-declared reductions by their keys, in source order.
+    pub declared_reductions: IndexMap<SmolStr, DeclaredReduction>,
     /// User-declared mappers, in source order.
     pub mappers: Vec<Mapper>,
     /// Member functions that a class body declares without defining.
@@ -179,12 +179,16 @@ impl DeclaredReduction {
 impl Program {
     /// Whether private copies of a reduction begin with something of the original.
     pub fn reads_original(&self, operation: &ReductionOperation) -> bool {
-        let ReductionOperation::Declared(key) = operation else {
-            return false;
-        };
-        self.declared_reductions
-            .iter()
-            .any(|declared| declared.key == *key && declared.reads_original(self))
+        let declared = self.declared_reduction(operation);
+        declared.is_some_and(|declared| declared.reads_original(self))
+    }
+
+    /// The reduction of an operation that the program declares.
+    pub fn declared_reduction(&self, operation: &ReductionOperation) -> Option<&DeclaredReduction> {
+        match operation {
+            ReductionOperation::Declared(key) => self.declared_reductions.get(key),
+            _ => None,
+        }
     }
 
     /// Whether a reduction is declared where its types have names that the rest of the file does not know: in a template, or beside

@@ -31,10 +31,10 @@ impl Pass for DeviceDirectives {
     }
 
     fn run(&self, cx: &mut PassCx<'_>) -> Outcome {
-        let tracks_threads = tracks_threads(cx.program);
+        let facts = Facts::of(cx.program);
+        let tracks_threads = tracks_threads(cx.program, &facts);
         let mut changed = cx.program.device_code.tracks_threads != tracks_threads;
         cx.program.device_code.tracks_threads = tracks_threads;
-        let facts = Facts::of(cx.program);
         for idx in 0..cx.program.device_code.functions.len() {
             let function = cx.program.device_code.functions[idx].function;
             match plan_function(cx.program, &facts, function) {

@@ -141,7 +141,7 @@ fn shape_of(program: &Program, facts: &Facts, id: RegionId) -> Shape {
         Some(_) if forks_inside && !construct.has(Leaf::Parallel) => Shape::Team,
         Some(_) => Shape::Loop,
         None if construct.has(Leaf::Parallel) => Shape::Parallel,
-        None if forks_inside || geometry::shows_limit(program, id) => Shape::Team,
+        None if forks_inside || geometry::shows_limit(program, facts, id) => Shape::Team,
         None => Shape::Serial,
     }
 }
@@ -226,7 +226,14 @@ fn outline(
     } else {
         Threading::Barriers
     };
-    restricted::restrict(program, region, threading, &mut parameters, &mut prologue);
+    restricted::restrict(
+        program,
+        facts,
+        region,
+        threading,
+        &mut parameters,
+        &mut prologue,
+    );
     let mut words: Vec<_> = region
         .member_uses
         .iter()
@@ -256,7 +263,7 @@ fn outline(
     words.sort_by_key(|(range, _)| range.start());
     let launch = Launch {
         shared_bytes: planner.shared_bytes.take(),
-        ..geometry::launch(program, id, shape)
+        ..geometry::launch(program, facts, id, shape)
     };
     let kernel = Kernel {
         region: id,

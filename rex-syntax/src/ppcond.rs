@@ -3,6 +3,8 @@
 //! Evidence from a preprocessed text decides first. Where there is none, conditions are evaluated with the macros that are known; a
 //! condition that cannot be known takes its first arm.
 
+use std::collections::BTreeMap;
+
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 use text_size::{TextRange, TextSize};
@@ -11,6 +13,7 @@ use crate::condition::{Lookup, evaluate};
 use crate::expansion::{Activity, Expansion, HeaderOrigin};
 use crate::lex::{self, significant_tokens, slice};
 use crate::macros::MacroDef;
+use crate::places;
 use crate::pragma::{self, DirectiveLine};
 use crate::source::Language;
 
@@ -48,6 +51,79 @@ pub fn inactive_ranges(
     walk.inactive
 }
 
+/// The lines of a text that begin, continue and end conditionals.
+#[derive(Clone, Debug, Default)]
+pub struct Conditionals {
+    /// In source order, each with its group.
+    lines: Vec<(TextRange, Option<usize>)>,
+    /// The lines of each conditional that ends, first to last.
+    groups: Vec<Vec<TextRange>>,
+}
+
+impl Conditionals {
+    /// Finds them.
+    pub fn of(text: &str) -> Conditionals {
+        let mut found = Conditionals::default();
+        let mut open: Vec<Vec<usize>> = Vec::new();
+        for line in pragma::directives(text) {
+            let name = line.name(text);
+            if !is_conditional(name) {
+                continue;
+            }
+            let idx = found.lines.len();
+            found.lines.push((line.range, None));
+            if begins_conditional(name) {
+                open.push(Vec::new());
+            }
+            let Some(group) = open.last_mut() else {
+                continue;
+            };
+            group.push(idx);
+            if name == "endif" {
+                let members = open.pop().unwrap_or_default();
+                let group = found.groups.len();
+                let ranges = members.into_iter().map(|idx| {
+                    found.lines[idx].1 = Some(group);
+                    found.lines[idx].0
+                });
+                let ranges = ranges.collect();
+                found.groups.push(ranges);
+            }
+        }
+        found
+    }
+
+    /// The lines that are whole in a range, in source order.
+    pub fn lines_in(&self, range: TextRange) -> impl Iterator<Item = TextRange> + '_ {
+        self.inside(range).map(|(line, _)| *line)
+    }
+
+    /// The lines of each conditional that a range holds a part of, in the order of their ends.
+    pub fn split_by(&self, range: TextRange) -> impl Iterator<Item = &[TextRange]> {
+        let mut n_inside: BTreeMap<usize, usize> = BTreeMap::new();
+        for group in self.inside(range).filter_map(|(_, group)| *group) {
+            *n_inside.entry(group).or_default() += 1;
+        }
+        let groups = n_inside.into_iter();
+        groups
+            .map(|(group, n_inside)| (self.groups[group].as_slice(), n_inside))
+            .filter(|(lines, n_inside)| *n_inside < lines.len())
+            .map(|(lines, _)| lines)
+    }
+
+    fn inside(&self, range: TextRange) -> impl Iterator<Item = &(TextRange, Option<usize>)> {
+        places::inside(&self.lines, range, |(line, _)| *line)
+    }
+}
+
+fn begins_conditional(name: &str) -> bool {
+    matches!(name, "if" | "ifdef" | "ifndef")
+}
+
+fn is_conditional(name: &str) -> bool {
+    begins_conditional(name) || matches!(name, "elif" | "elifdef" | "elifndef" | "else" | "endif")
+}
+
 /// One arm of a conditional.
 #[derive(Clone, Copy, Debug)]
 struct Arm {
@@ -65,7 +141,7 @@ fn group_arms(text: &str, lines: &[DirectiveLine]) -> Vec<Option<Vec<Arm>>> {
             body: TextRange::new(line.range.end(), TextSize::of(text)),
         };
         let name = line.name(text);
-        if matches!(name, "if" | "ifdef" | "ifndef") {
+        if begins_conditional(name) {
             open.push(idx);
             groups[idx] = Some(vec![arm]);
             continue;
@@ -73,7 +149,7 @@ fn group_arms(text: &str, lines: &[DirectiveLine]) -> Vec<Option<Vec<Arm>>> {
         let Some(arms) = open.last().and_then(|&first| groups[first].as_mut()) else {
             continue;
         };
-        let ends_arm = matches!(name, "elif" | "elifdef" | "elifndef" | "else" | "endif");
+        let ends_arm = is_conditional(name);
         if let Some(last) = arms.last_mut().filter(|_| ends_arm) {
             last.body = TextRange::new(last.body.start(), line.range.start());
         }

@@ -13,7 +13,7 @@ use crate::kind::{Field, Kind};
 use crate::macros::MacroTable;
 use crate::omp::directive::{Association, Directive};
 use crate::omp::parse::parse_directive;
-use crate::ppcond::inactive_ranges;
+use crate::ppcond::{Conditionals, inactive_ranges};
 use crate::resolve::{self, VariantCall};
 use crate::source::{FileId, FileRange, Language, SourceMap};
 use crate::view::parse_view;
@@ -29,8 +29,10 @@ pub struct Unit {
     pub language: Language,
     /// The active directives in source order.
     pub directives: Vec<Directive>,
-    /// What the preprocessor skips.
+    /// What the preprocessor skips, in order and disjoint.
     pub inactive: Vec<TextRange>,
+    /// The lines of conditionals.
+    pub conditionals: Conditionals,
     /// The macros.
     pub macros: MacroTable,
     /// The preprocessed text, if there is one.
@@ -128,6 +130,7 @@ fn read_working(
         language: source.language(),
         directives,
         inactive,
+        conditionals: Conditionals::of(text),
         macros,
         expansion,
         tree,
@@ -158,6 +161,26 @@ impl Unit {
     /// The directives that are whole in a range.
     pub fn directives_in(&self, range: TextRange) -> impl Iterator<Item = &Directive> {
         places::inside(&self.directives, range, |directive| directive.range)
+    }
+
+    /// Whether the preprocessor skips a range.
+    pub fn is_inactive(&self, range: TextRange) -> bool {
+        let mut arms = self.inactive_from(range.start());
+        arms.next().is_some_and(|arm| arm.contains_range(range))
+    }
+
+    /// What the preprocessor skips of a range.
+    pub fn inactive_in(&self, range: TextRange) -> impl Iterator<Item = TextRange> + '_ {
+        self.inactive_from(range.start())
+            .take_while(move |arm| arm.start() < range.end())
+            .filter_map(move |arm| arm.intersect(range))
+            .filter(|arm| !arm.is_empty())
+    }
+
+    /// The arms that end behind a place.
+    fn inactive_from(&self, at: TextSize) -> impl Iterator<Item = TextRange> + '_ {
+        let first = self.inactive.partition_point(|arm| arm.end() <= at);
+        self.inactive[first..].iter().copied()
     }
 
     /// The directive that this node stands for in the tree.

@@ -4,12 +4,21 @@ use rex_ir::namer;
 use rex_ir::program::Program;
 use rex_syntax::TextRange;
 
-/// The lambdas, with the text before and after each.
-pub(crate) fn wrapped(program: &Program) -> Vec<(TextRange, [String; 2])> {
+/// The lambdas in a range, in source order, with the text before and after each.
+pub(crate) fn wrapped(
+    program: &Program,
+    range: TextRange,
+) -> impl Iterator<Item = (TextRange, [String; 2])> {
     let file = program.sources.file(program.unit.file).name();
-    let closures = program.instances.closures.iter().enumerate();
+    let closures = &program.instances.closures;
+    let first = closures.partition_point(|closure| closure.range.start() < range.start());
     closures
-        .map(|(idx, closure)| {
+        .iter()
+        .enumerate()
+        .skip(first)
+        .take_while(move |(_, closure)| closure.range.start() < range.end())
+        .filter(move |(_, closure)| range.contains_range(closure.range))
+        .map(move |(idx, closure)| {
             let before = format!("{}(", namer::lambda_wrapper(file, idx + 1, &closure.around));
             let targets: String = closure
                 .targets
@@ -18,5 +27,4 @@ pub(crate) fn wrapped(program: &Program) -> Vec<(TextRange, [String; 2])> {
                 .collect();
             (closure.range, [before, format!("{targets})")])
         })
-        .collect()
 }

@@ -14,6 +14,7 @@ use rex_syntax::kind::Kind;
 use rex_syntax::layout::indent_at;
 use rex_syntax::source::Language;
 use rex_syntax::{TextRange, TextSize, lex, places};
+use rustc_hash::FxHashMap;
 
 use super::{function, instances, kernel, references, statics};
 
@@ -33,6 +34,8 @@ pub(super) struct Classes<'p> {
     kernels: Vec<(TextRange, &'p Kernel)>,
     /// Static members by place.
     statics: Vec<(TextRange, SymbolId)>,
+    /// Functions with a form for a team, by name.
+    team_forms: FxHashMap<&'p str, Vec<&'p Function>>,
 }
 
 impl<'p> Classes<'p> {
@@ -51,6 +54,12 @@ impl<'p> Classes<'p> {
             .filter_map(|kernel| Some((kernel::class_body(program, kernel)?, kernel)))
             .collect();
         kernels.sort_by_key(|(body, _)| body.start());
+        let mut team_forms: FxHashMap<&str, Vec<&Function>> = FxHashMap::default();
+        let devices = program.device_code.functions.iter();
+        for device in devices.filter(|device| device.team.is_some()) {
+            let function = &program.functions[device.function];
+            team_forms.entry(&function.name).or_default().push(function);
+        }
         Classes {
             program,
             virtuals_of_host: virtual_functions_of_host(program),
@@ -58,6 +67,7 @@ impl<'p> Classes<'p> {
             befriending,
             kernels,
             statics: statics::places(program),
+            team_forms,
         }
     }
 
@@ -150,7 +160,7 @@ impl<'p> Classes<'p> {
                 if !is_of_host {
                     edits.insert(method.start() - range.start(), 0, BOTH_SIDES);
                 }
-                if let Some((at, text)) = declared_team_form(program, *method) {
+                if let Some((at, text)) = self.declared_team_form(*method) {
                     edits.insert(at.end() - range.start(), 0, text);
                 }
             }
@@ -172,6 +182,35 @@ impl<'p> Classes<'p> {
         }
         let text = edits.apply(program.text(range).as_bytes())?;
         Ok(String::from_utf8_lossy(&text).replace("\r\n", "\n"))
+    }
+
+    /// The place of a method's declaration, template head included, and the declaration of its form for a team.
+    fn declared_team_form(&self, method: TextRange) -> Option<(TextRange, String)> {
+        let program = self.program;
+        let is_of_class = |function: &Function| {
+            let record = function.membership.as_ref().and_then(|it| it.record);
+            let body = record.and_then(|record| program.types.records[record].body);
+            body.is_some_and(|body| body.contains_range(method))
+        };
+        let function = lex::identifiers(program.source(), method)
+            .filter_map(|at| self.team_forms.get(program.text(at)))
+            .flatten()
+            .copied()
+            .find(|function| is_of_class(function))?;
+        let node = program.unit.tree.root().smallest_at(method);
+        let whole = node
+            .ancestors()
+            .find(|around| around.kind() == Kind::TemplateDeclaration)
+            .map(|template| template.range())
+            .filter(|template| {
+                let body = lex::tokens(program.source(), *template);
+                body.into_iter()
+                    .all(|token| token.text(program.source()) != "{")
+            })
+            .unwrap_or(method);
+        let text = function::declare_team_form(program, &function.name, whole)?;
+        let indent = indent_at(program.source(), whole.start());
+        Some((whole, format!("\n{indent}{text}")))
     }
 
     /// What kernels need in class bodies: the member functions that have their bodies, and the rights of friends; and the objects of static members.
@@ -232,32 +271,4 @@ fn virtual_functions_of_host(program: &Program) -> BTreeSet<&str> {
         .filter(|(id, function)| function.is_virtual() && is_of_host(*id))
         .map(|(_, function)| &*function.name)
         .collect()
-}
-
-/// The place of a method's declaration, template head included, and the declaration of its form for a team.
-fn declared_team_form(program: &Program, method: TextRange) -> Option<(TextRange, String)> {
-    let is_of_class = |function: &Function| {
-        let record = function.membership.as_ref().and_then(|it| it.record);
-        let body = record.and_then(|record| program.types.records[record].body);
-        body.is_some_and(|body| body.contains_range(method))
-    };
-    let function = lex::identifiers(program.source(), method)
-        .flat_map(|at| program.device_functions_named(program.text(at)))
-        .filter(|device| device.team.is_some())
-        .map(|device| &program.functions[device.function])
-        .find(|function| is_of_class(function))?;
-    let node = program.unit.tree.root().smallest_at(method);
-    let whole = node
-        .ancestors()
-        .find(|around| around.kind() == Kind::TemplateDeclaration)
-        .map(|template| template.range())
-        .filter(|template| {
-            let body = lex::tokens(program.source(), *template);
-            body.into_iter()
-                .all(|token| token.text(program.source()) != "{")
-        })
-        .unwrap_or(method);
-    let text = function::declare_team_form(program, &function.name, whole)?;
-    let indent = indent_at(program.source(), whole.start());
-    Some((whole, format!("\n{indent}{text}")))
 }

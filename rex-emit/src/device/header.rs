@@ -131,13 +131,7 @@ impl<'p> Device<'p> {
         let source = self.program.source();
         let whole = TextRange::up_to(TextSize::of(source));
         // What only C++ reads has them as keywords.
-        let is_read = |token: &lex::Token| {
-            let skipped = &self.program.unit.inactive;
-            let behind = skipped.partition_point(|arm| arm.end() <= token.range.start());
-            skipped
-                .get(behind)
-                .is_none_or(|arm| arm.start() > token.range.start())
-        };
+        let is_read = |token: &lex::Token| !self.program.unit.is_inactive(token.range);
         let used: BTreeSet<&str> = lex::tokens(source, whole)
             .filter(|token| token.kind == lex::TokenKind::Identifier)
             .filter(|token| lex::CXX_KEYWORDS.contains(&token.text(source)))

@@ -9,8 +9,7 @@ use rex_ir::symbol::SymbolId;
 use rex_ir::ty::{Category, Meaning, TypeId, TypeKind};
 use rex_syntax::edit::{EditConflict, EditSet};
 use rex_syntax::layout::indent_at;
-use rex_syntax::pragma::{DirectiveLine, directives};
-use rex_syntax::{TextRange, TextSize, lex};
+use rex_syntax::{TextRange, TextSize, lex, places};
 
 use super::class::BOTH_SIDES;
 use super::kernel::STEP;
@@ -101,12 +100,9 @@ pub(super) fn text(
         false => "\n",
     };
     edits.insert(close - range.start(), 0, format!("{newline}{last}"));
-    for (closure, [before, after]) in wrapped(program) {
+    for (closure, [before, after]) in wrapped(program, range) {
         let is_removed = |removed: &TextRange| removed.contains_range(closure);
-        if of.closures.contains(&closure)
-            && range.contains_range(closure)
-            && !of.removed.iter().any(is_removed)
-        {
+        if of.closures.contains(&closure) && !of.removed.iter().any(is_removed) {
             edits.insert(closure.start() - range.start(), 0, before);
             edits.insert(closure.end() - range.start(), 0, after);
         }
@@ -138,21 +134,15 @@ fn removed_in(program: &Program, of: &Instantiator, range: TextRange) -> Vec<Tex
         .iter()
         .map(|region| program.constructs[program.regions[*region].construct].range)
         .collect();
-    let is_conditional = |line: &DirectiveLine| {
-        let name = line.name(source);
-        name.starts_with("if") || name.starts_with("el") || name == "endif"
-    };
-    let conditionals = directives(source)
-        .into_iter()
-        .filter(is_conditional)
-        .map(|line| line.range);
     let is_replaced = |found: TextRange| {
         let mut places = replaced.iter();
         places.any(|place| place.intersect(found).is_some_and(|both| !both.is_empty()))
     };
-    let mut ranges: Vec<TextRange> = conditionals
-        .chain(program.unit.inactive.iter().copied())
-        .filter(|found| range.contains_range(*found) && !is_replaced(*found))
+    let arms = places::inside(&program.unit.inactive, range, |arm| *arm);
+    let lines = program.unit.conditionals.lines_in(range);
+    let mut ranges: Vec<TextRange> = lines
+        .chain(arms.copied())
+        .filter(|found| !is_replaced(*found))
         .chain(of.removed.iter().copied())
         .map(|found| {
             let wide = with_line_start(source, found);
@@ -180,11 +170,7 @@ pub(super) fn named_in(program: &Program, function: FunctionId) -> String {
 
 /// Names the kernel of a region for the template arguments at hand.
 fn instance(program: &Program, region: RegionId) -> String {
-    let kernel = program
-        .kernels
-        .iter()
-        .map(|(_, kernel)| kernel)
-        .find(|kernel| kernel.region == region);
+    let kernel = program.kernel_of(region).map(|(_, kernel)| kernel);
     match kernel.and_then(|kernel| Some((kernel, kernel.template.as_ref()?))) {
         Some((kernel, template)) => {
             format!(

@@ -27,6 +27,7 @@ use rex_ir::program::Program;
 use rex_syntax::TextRange;
 use rex_syntax::edit::EditConflict;
 use rex_syntax::source::Language;
+use smol_str::SmolStr;
 
 use crate::common::cuda_names;
 
@@ -51,6 +52,7 @@ pub(crate) fn emit(program: &Program) -> Result<Vec<u8>, EditConflict> {
         has_complex: complex::are_used(program),
         named_namespaces: namespaces::named(program),
         n_reductions: 0,
+        used_reductions: reductions::used(program.constructs.values()).collect(),
         own_cuda_names,
         renamed_keywords: BTreeSet::new(),
         names_in_headers,
@@ -98,6 +100,8 @@ struct Device<'p> {
     named_namespaces: BTreeSet<&'p str>,
     /// How many of the reductions that the program declares are there.
     n_reductions: usize,
+    /// The keys of those that constructs use.
+    used_reductions: BTreeSet<&'p SmolStr>,
     /// What headers of the project name that the device file includes: their host functions stay in it.
     names_in_headers: BTreeSet<&'p str>,
     /// Keywords of C++ that have another name from the header on.

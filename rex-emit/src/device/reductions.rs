@@ -1,8 +1,11 @@
 //! The operations of reductions that the program declares.
 
+use std::collections::BTreeSet;
+
 use rex_ir::program::{DeclaredReduction, Program, ReductionInitializer};
-use rex_ir::region::{ReductionOperation, SharingAttribute};
+use rex_ir::region::{Construct, ReductionOperation, SharingAttribute};
 use rex_syntax::{TextRange, TextSize};
+use smol_str::SmolStr;
 
 use super::Device;
 use super::body::{self, declared_operation};
@@ -12,11 +15,11 @@ impl Device<'_> {
     /// The reductions that the program declares before a place, and that are not there yet.
     pub(super) fn reductions(&mut self, end: Option<TextSize>) {
         let program = self.program;
-        while let Some(declared) = program.declared_reductions.get(self.n_reductions)
+        while let Some((_, declared)) = program.declared_reductions.get_index(self.n_reductions)
             && end.is_none_or(|end| declared.at.start() < end)
         {
             self.n_reductions += 1;
-            if is_used(program, declared, None) && !program.is_scoped(declared) {
+            if self.used_reductions.contains(&declared.key) && !program.is_scoped(declared) {
                 self.header();
                 for line in operation(program, declared) {
                     self.line(&line);
@@ -26,17 +29,18 @@ impl Device<'_> {
     }
 }
 
-/// Whether constructs, within a range if one is given, use a reduction that the program declares.
-fn is_used(program: &Program, declared: &DeclaredReduction, within: Option<TextRange>) -> bool {
-    let wanted = ReductionOperation::Declared(declared.key.clone());
-    program
-        .constructs
-        .values()
-        .filter(|construct| within.is_none_or(|within| within.contains_range(construct.range)))
+/// The keys of the declared reductions that constructs use.
+pub(super) fn used<'p>(
+    constructs: impl Iterator<Item = &'p Construct>,
+) -> impl Iterator<Item = &'p SmolStr> {
+    constructs
         .flat_map(|construct| &construct.sharing)
-        .any(|sharing| match &sharing.attribute {
-            SharingAttribute::Reduction { operation, .. } => *operation == wanted,
-            _ => false,
+        .filter_map(|sharing| match &sharing.attribute {
+            SharingAttribute::Reduction {
+                operation: ReductionOperation::Declared(key),
+                ..
+            } => Some(key),
+            _ => None,
         })
 }
 
@@ -66,7 +70,7 @@ fn overloads(program: &Program, declared: &DeclaredReduction) -> Vec<String> {
     let scope = |place| program.scopes.scope(program.scopes.innermost(place)).range;
     let mut types: Vec<String> = spelled_types(program, declared);
     let mut lines = Vec::new();
-    for other in program.declared_reductions.iter().rev() {
+    for other in program.declared_reductions.values().rev() {
         let is_earlier = other.name == declared.name && other.at.start() < declared.at.start();
         let others = spelled_types(program, other);
         if is_earlier
@@ -102,10 +106,14 @@ fn spelled_types(program: &Program, declared: &DeclaredReduction) -> Vec<String>
 
 /// The operations whose types only the scope of a region or function has, to stand in its code.
 pub(super) fn scoped_in(program: &Program, range: TextRange) -> Vec<String> {
-    let scoped = program
-        .declared_reductions
-        .iter()
-        .filter(|declared| program.is_scoped(declared) && is_used(program, declared, Some(range)));
+    let constructs = program.constructs_in(range).map(|(_, construct)| construct);
+    let used: BTreeSet<usize> = used(constructs)
+        .filter_map(|key| program.declared_reductions.get_index_of(key))
+        .collect();
+    let scoped = used
+        .into_iter()
+        .map(|idx| &program.declared_reductions[idx])
+        .filter(|declared| program.is_scoped(declared));
     scoped
         .flat_map(|declared| {
             let operation = declared_operation(&declared.key);

@@ -29,13 +29,7 @@ impl Host<'_> {
             }
             for directive in &inner.directives {
                 let range = self.program.unit.directives[*directive].range;
-                let hidden = self
-                    .program
-                    .unit
-                    .inactive
-                    .iter()
-                    .any(|arm| arm.contains_range(range));
-                if statement.contains_range(range) && !hidden {
+                if statement.contains_range(range) && !self.program.unit.is_inactive(range) {
                     edits.delete(range - statement.start());
                 }
             }

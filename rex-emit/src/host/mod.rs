@@ -17,12 +17,12 @@ use crate::common::closures::wrapped;
 use rex_ir::map::{MapArraysId, MapOwner};
 use rex_ir::program::Program;
 use rex_ir::region::{CapturedObject, ConstructId};
-use rex_syntax::TextRange;
 use rex_syntax::edit::{EditConflict, EditSet, TextEdit};
 use rex_syntax::layout::{Layout, indent_at};
 use rex_syntax::omp::clause::ClauseName;
 use rex_syntax::omp::directive::{Directive, Leaf};
 use rex_syntax::resolve::VARIANT_SUFFIX;
+use rex_syntax::{TextRange, TextSize};
 use rustc_hash::FxHashMap;
 
 use crate::common::expr::Words;
@@ -275,7 +275,8 @@ impl<'p> Host<'p> {
 
     /// Lambdas that kernels call get names that the device file has, too.
     fn closures(&mut self) {
-        for (range, [before, after]) in wrapped(self.program) {
+        let whole = TextRange::up_to(TextSize::of(self.program.source()));
+        for (range, [before, after]) in wrapped(self.program, whole) {
             self.edits.insert(range.start(), rank::LAMBDA, before);
             self.edits.insert(range.end(), rank::CLOSE, after);
         }

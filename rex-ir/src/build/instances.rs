@@ -33,7 +33,7 @@ impl<'u> Builder<'u> {
         let mut instances = Instances::default();
         for id in functions {
             if self.mentions(id, &carriers) || self.holds_template_region(id) {
-                instances.functions.push(self.slice(id, &carriers));
+                instances.functions.insert(id, self.slice(id, &carriers));
             }
         }
         instances.initializers = self.initializers_with(&carriers);
@@ -42,10 +42,10 @@ impl<'u> Builder<'u> {
         self.add_called_templates(&carriers, &mut instances);
         instances
             .functions
-            .sort_by_key(|of| self.functions[of.function].range.start());
+            .sort_by_key(|function, _| self.functions[*function].range.start());
         let mut closures: Vec<TextRange> = instances
             .functions
-            .iter()
+            .values()
             .flat_map(|of| of.closures.iter().copied())
             .collect();
         closures.sort_by_key(|range| range.start());
@@ -206,7 +206,7 @@ impl<'u> Builder<'u> {
                 return;
             }
             for id in called {
-                instances.functions.push(self.slice(id, carriers));
+                instances.functions.insert(id, self.slice(id, carriers));
             }
             self.add_used_names(instances);
         }
@@ -221,7 +221,7 @@ impl<'u> Builder<'u> {
                 }
             }
         };
-        for instantiator in &instances.functions {
+        for instantiator in instances.functions.values() {
             let function = &self.functions[instantiator.function];
             let mut hidden = instantiator.removed.clone();
             hidden.extend(

@@ -160,14 +160,9 @@ impl<'u> Builder<'u> {
     }
 
     fn preprocessor_items(&self) -> Vec<Item> {
-        let inactive = &self.unit.inactive;
         rex_syntax::pragma::directives(self.source)
             .into_iter()
-            .filter(|directive| {
-                !inactive
-                    .iter()
-                    .any(|arm| arm.contains_range(directive.range))
-            })
+            .filter(|directive| !self.unit.is_inactive(directive.range))
             .filter_map(|directive| {
                 let kind = match directive.name(self.source) {
                     "include" | "include_next" | "import" => ItemKind::Include,

@@ -40,7 +40,7 @@ mod views;
 
 pub use implicit::defaultmap_behavior;
 
-use indexmap::IndexSet;
+use indexmap::{IndexMap, IndexSet};
 use la_arena::Arena;
 use rex_syntax::TextRange;
 use rex_syntax::diag::{Code, Diagnostic, Diagnostics};
@@ -127,7 +127,7 @@ struct Builder<'u> {
     data_constructs: Arena<DataConstruct>,
     declare_target: indexmap::IndexMap<SymbolId, DeviceStorage>,
     requirements: Requirements,
-    declared_reductions: Vec<DeclaredReduction>,
+    declared_reductions: IndexMap<SmolStr, DeclaredReduction>,
     mappers: Vec<Mapper>,
     method_declarations: Vec<TextRange>,
     device_functions: IndexSet<FunctionId>,
@@ -178,7 +178,7 @@ struct Built {
     data_constructs: Arena<DataConstruct>,
     declare_target: indexmap::IndexMap<SymbolId, DeviceStorage>,
     requirements: Requirements,
-    declared_reductions: Vec<DeclaredReduction>,
+    declared_reductions: IndexMap<SmolStr, DeclaredReduction>,
     mappers: Vec<Mapper>,
     method_declarations: Vec<TextRange>,
     device_functions: IndexSet<FunctionId>,
@@ -212,7 +212,7 @@ impl<'u> Builder<'u> {
             data_constructs: Arena::new(),
             declare_target: indexmap::IndexMap::new(),
             requirements: Requirements::empty(),
-            declared_reductions: Vec::new(),
+            declared_reductions: IndexMap::new(),
             mappers: Vec::new(),
             method_declarations: Vec::new(),
             device_functions: IndexSet::new(),

@@ -58,30 +58,28 @@ impl Builder<'_> {
             })
         });
         let name = SmolStr::from(self.text(place(*name)).trim());
-        let n_before = self
-            .declared_reductions
-            .iter()
-            .filter(|other| other.name == name)
-            .count();
-        let key = match n_before {
-            0 => name.clone(),
-            _ => format_smolstr!("{name}_{}", n_before + 1),
-        };
+        let mut key = name.clone();
+        let mut n_same = 1;
+        while self.declared_reductions.contains_key(&key) {
+            n_same += 1;
+            key = format_smolstr!("{name}_{n_same}");
+        }
         let around = self.unit.tree.root().smallest_at(at);
         let namespace = namespaces_around(around)
             .iter()
             .map(|name| format!("{name}::"))
             .collect::<String>();
-        self.declared_reductions.push(DeclaredReduction {
+        let declared = DeclaredReduction {
             name,
-            key,
+            key: key.clone(),
             at,
             namespace: namespace.into(),
             types: read,
             combiner: place(*combiner),
             initializer,
             is_overloaded: false,
-        });
+        };
+        self.declared_reductions.insert(key, declared);
     }
 
     /// The reduction that the program declares for an identifier or operator and the variable's type: the last one that is visible.
@@ -134,7 +132,7 @@ impl Builder<'_> {
             .collect();
         let class = self.types.record(ty);
         let class = class.and_then(|record| self.types.records[record].body);
-        let all = self.declared_reductions.iter().enumerate();
+        let all = self.declared_reductions.values().enumerate();
         all.filter(|(_, declared)| words.contains(&declared.name.as_str()))
             .filter(|(_, declared)| {
                 let scope = self.scopes.scope(self.scopes.innermost(declared.at)).range;
@@ -173,7 +171,7 @@ impl Builder<'_> {
         }
         if !self
             .declared_reductions
-            .iter()
+            .values()
             .any(|declared| declared.name == word)
         {
             let text = word.to_string();

@@ -129,7 +129,7 @@ impl<'p> Search<'p> {
     /// What the reductions that the program declares call.
     fn call_reductions(&mut self) {
         let program = self.program;
-        for reduction in &program.declared_reductions {
+        for reduction in program.declared_reductions.values() {
             let initializer = reduction.initializer.map(|initializer| match initializer {
                 ReductionInitializer::Value(range) | ReductionInitializer::Call(range) => range,
             });

@@ -16,10 +16,10 @@ use rex_syntax::{TextRange, lex};
 use indexmap::IndexSet;
 use smol_str::SmolStr;
 
-use super::{Shape, conditional, queries};
+use super::{Facts, Shape, conditional, queries};
 
 /// The launch of a region; its kernel is filled in by the caller.
-pub(super) fn launch(program: &Program, region: RegionId, shape: Shape) -> Launch {
+pub(super) fn launch(program: &Program, facts: &Facts, region: RegionId, shape: Shape) -> Launch {
     let construct = &program.constructs[program.regions[region].construct];
     let expression = |name| {
         clause(program, construct, name)
@@ -51,7 +51,7 @@ pub(super) fn launch(program: &Program, region: RegionId, shape: Shape) -> Launc
         _ => None,
     });
     let mut threads = match (asked, limit) {
-        (Some(_), limit) if shape == Shape::Team && shows_limit(program, region) => limit,
+        (Some(_), limit) if shape == Shape::Team && shows_limit(program, facts, region) => limit,
         (Some(asked), Some(limit)) => Some(smaller(program, asked, limit)),
         (Some(one), None) | (None, Some(one)) => Some(one),
         (None, None) => None,
@@ -63,7 +63,7 @@ pub(super) fn launch(program: &Program, region: RegionId, shape: Shape) -> Launc
             .any(|leaf| construct.has(*leaf));
     let is_told = is_of_one_thread
         && (is_one(program, teams.as_ref())
-            || queries::asks_for_team(program, region)
+            || queries::asks_for_team(program, facts, region)
             || queries::keeps_values(program, region));
     if shape == Shape::Serial || is_told {
         threads = Some(Expr::Int(1));
@@ -273,16 +273,21 @@ fn reached(program: &Program, calls: &[Call]) -> IndexSet<FunctionId> {
 }
 
 /// Whether a region has a limit of threads and its code asks for that: blocks then have as many threads, whatever their parallel regions ask for.
-pub(super) fn shows_limit(program: &Program, region: RegionId) -> bool {
+pub(super) fn shows_limit(program: &Program, facts: &Facts, region: RegionId) -> bool {
     let construct = &program.constructs[program.regions[region].construct];
     clause(program, construct, ClauseName::ThreadLimit).is_some()
-        && queries::asks_for_limit(program, region)
+        && queries::asks_for_limit(program, facts, region)
 }
 
 /// Whether a parallel region with this `num_threads` has all threads of the region's blocks.
-pub(super) fn is_block(program: &Program, region: RegionId, asked: TextRange) -> bool {
+pub(super) fn is_block(
+    program: &Program,
+    facts: &Facts,
+    region: RegionId,
+    asked: TextRange,
+) -> bool {
     let found = Asked::of(program, region);
-    if found.others || shows_limit(program, region) {
+    if found.others || shows_limit(program, facts, region) {
         return false;
     }
     let number = |range| program.text(range).trim().parse::<u64>().ok();

@@ -12,7 +12,7 @@ use rex_syntax::omp::clause::ClauseName;
 use rex_syntax::omp::directive::Leaf;
 
 use super::plan::{Context, Planner};
-use super::{geometry, queries, team};
+use super::{Facts, geometry, queries, team};
 
 impl Planner<'_> {
     /// How many loops of a nest form a rectangle, and the text of one iteration of it. Refuses clauses that the other loops are in the way of.
@@ -195,7 +195,7 @@ impl Planner<'_> {
     /// `distribute parallel for` among other code of the teams: the threads of all teams share the iterations.
     pub(super) fn league_loop(&mut self, id: ConstructId) -> Plan {
         let construct = &self.program.constructs[id];
-        let (crew, threads) = crew(self.program, self.region, construct);
+        let (crew, threads) = crew(self.program, self.facts, self.region, construct);
         let space = IterationSpace::League(crew);
         let Plan::Loop(mut body) = self.shared_loop(id, space) else {
             return self.unsupported(
@@ -396,7 +396,7 @@ impl Planner<'_> {
         let Some(statement) = construct.statement else {
             return Plan::Nothing;
         };
-        let (crew, threads) = crew(self.program, self.region, construct);
+        let (crew, threads) = crew(self.program, self.facts, self.region, construct);
         let (privates, reductions, body) = match construct.nest {
             Some(_) => (Vec::new(), Vec::new(), self.crew_loop(id, crew)),
             None if construct.has(Leaf::Sections) => {
@@ -453,12 +453,14 @@ pub(super) fn rectangle_depth(program: &Program, nest: LoopNestId) -> usize {
 /// Which threads of the block execute a parallel region, and how many if not all.
 pub(super) fn crew(
     program: &Program,
+    facts: &Facts,
     region: Option<RegionId>,
     construct: &Construct,
 ) -> (Crew, Option<Expr>) {
     let asked = geometry::num_threads(program, construct);
     let condition = geometry::if_clause(program, construct, Leaf::Parallel);
-    let is_block = |asked| region.is_some_and(|region| geometry::is_block(program, region, asked));
+    let is_block =
+        |asked| region.is_some_and(|region| geometry::is_block(program, facts, region, asked));
     let all = || Expr::Name("blockDim.x".into());
     match (condition, asked) {
         (None, None) => (Crew::Block, None),

@@ -18,7 +18,8 @@ use smol_str::{SmolStr, format_smolstr};
 
 use super::arrays::sized_arrays;
 use super::conditional::Noted;
-use super::{Shape, atomic, team};
+use super::queries::FunctionQueries;
+use super::{Shape, atomic, restricted, team};
 use crate::analysis::forks::Forks;
 
 /// Who executes a piece of code.
@@ -40,6 +41,10 @@ pub(crate) struct Facts {
     pub(crate) forks: Forks,
     /// Local variable length arrays with their declarations, in source order.
     pub(super) sized_arrays: Vec<(SymbolId, TextRange)>,
+    /// What device functions ask.
+    pub(super) queries: FunctionQueries,
+    /// Whether threads may take turns at objects.
+    pub(super) has_locks: bool,
 }
 
 impl Facts {
@@ -47,6 +52,8 @@ impl Facts {
         Facts {
             forks: Forks::of(program),
             sized_arrays: sized_arrays(program),
+            queries: FunctionQueries::of(program),
+            has_locks: restricted::has_locks(program),
         }
     }
 }

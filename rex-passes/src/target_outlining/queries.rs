@@ -8,7 +8,7 @@ use rex_syntax::lex::Token;
 use rex_syntax::omp::directive::Leaf;
 use rex_syntax::{TextRange, lex};
 
-use super::loops;
+use super::{Facts, loops};
 
 /// Functions whose value depends on the parallel regions around a call.
 const THREAD_QUERIES: &[&str] = &[
@@ -24,21 +24,44 @@ const THREAD_QUERIES: &[&str] = &[
 /// Functions whose value depends on the team.
 const TEAM_QUERIES: &[&str] = &["omp_get_team_num"];
 
+/// Functions whose value depends on the thread or the team.
+const PLACE_QUERIES: &[&[&str]] = &[THREAD_QUERIES, TEAM_QUERIES];
+
 /// What tells the largest number of threads of a team.
 const LIMIT_QUERIES: &[&str] = &["omp_get_thread_limit"];
 
+/// What some device function asks; any region may call it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FunctionQueries {
+    /// Which thread or team executes it.
+    place: bool,
+    /// How many threads a team may have.
+    limit: bool,
+}
+
+impl FunctionQueries {
+    pub(crate) fn of(program: &Program) -> FunctionQueries {
+        let any = |functions: &[&'static [&'static str]]| {
+            let mut devices = program.device_code.functions.iter();
+            devices.any(|device| {
+                asks_any(program, program.functions[device.function].range, functions)
+            })
+        };
+        FunctionQueries {
+            place: any(PLACE_QUERIES),
+            limit: any(&[LIMIT_QUERIES]),
+        }
+    }
+}
+
 /// Whether a region, or a function that it may call, asks how many threads a team may have.
-pub(super) fn asks_for_limit(program: &Program, region: RegionId) -> bool {
+pub(super) fn asks_for_limit(program: &Program, facts: &Facts, region: RegionId) -> bool {
     let construct = &program.constructs[program.regions[region].construct];
-    let functions = program.device_code.functions.iter();
-    functions
-        .map(|device| program.functions[device.function].range)
-        .chain([construct.range])
-        .any(|range| asks(program, range, LIMIT_QUERIES).next().is_some())
+    facts.queries.limit || asks_any(program, construct.range, &[LIMIT_QUERIES])
 }
 
 /// Whether kernels must keep account of who executes what, because code asks for it in places where that is not the same for all threads of the block.
-pub(crate) fn tracks_threads(program: &Program) -> bool {
+pub(crate) fn tracks_threads(program: &Program, facts: &Facts) -> bool {
     let in_functions = program.device_code.functions.iter().any(|device| {
         let range = program.functions[device.function].range;
         asks(program, range, THREAD_QUERIES).next().is_some() || shares_work(program, range)
@@ -47,24 +70,18 @@ pub(crate) fn tracks_threads(program: &Program) -> bool {
         || program
             .regions
             .iter()
-            .any(|(id, _)| depends_on_place(program, id))
+            .any(|(id, _)| depends_on_place(program, facts, id))
 }
 
 /// Whether the iterations of a region's loop may not be spread over the threads of a team: its code asks who executes it.
-pub(super) fn asks_for_team(program: &Program, region: RegionId) -> bool {
-    let asks_in = |range| {
-        asks(program, range, THREAD_QUERIES)
-            .chain(asks(program, range, TEAM_QUERIES))
-            .next()
-            .is_some()
-    };
+pub(super) fn asks_for_team(program: &Program, facts: &Facts, region: RegionId) -> bool {
     let construct = &program.constructs[program.regions[region].construct];
-    asks_in(construct.range)
-        || program
-            .device_code
-            .functions
-            .iter()
-            .any(|device| asks_in(program.functions[device.function].range))
+    facts.queries.place || asks_any(program, construct.range, PLACE_QUERIES)
+}
+
+fn asks_any(program: &Program, range: TextRange, queries: &[&'static [&'static str]]) -> bool {
+    let mut queries = queries.iter();
+    queries.any(|functions| asks(program, range, functions).next().is_some())
 }
 
 /// Whether iterations of a region's loop leave values in its copies of variables for the iterations after them.
@@ -144,7 +161,7 @@ fn shares_work(program: &Program, range: TextRange) -> bool {
 }
 
 /// Whether a region asks somewhere else than directly inside one parallel region of all threads of the block.
-fn depends_on_place(program: &Program, region: RegionId) -> bool {
+fn depends_on_place(program: &Program, facts: &Facts, region: RegionId) -> bool {
     let outermost = &program.constructs[program.regions[region].construct];
     asks(program, outermost.range, THREAD_QUERIES).any(|at| {
         let mut forks = program
@@ -157,12 +174,12 @@ fn depends_on_place(program: &Program, region: RegionId) -> bool {
                     && construct.has(Leaf::Parallel)
             });
         let first = forks.next();
-        forks.next().is_some() || !first.is_some_and(|fork| has_block(program, region, fork))
+        forks.next().is_some() || !first.is_some_and(|fork| has_block(program, facts, region, fork))
     })
 }
 
-fn has_block(program: &Program, region: RegionId, fork: &Construct) -> bool {
-    fork.has(Leaf::Target) || loops::crew(program, Some(region), fork).0 == Crew::Block
+fn has_block(program: &Program, facts: &Facts, region: RegionId, fork: &Construct) -> bool {
+    fork.has(Leaf::Target) || loops::crew(program, facts, Some(region), fork).0 == Crew::Block
 }
 
 /// The places in a range where one of these functions is named, by itself or through a macro.

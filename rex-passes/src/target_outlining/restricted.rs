@@ -14,18 +14,21 @@ use rex_syntax::kind::Kind;
 use rex_syntax::omp::directive::Leaf;
 use rex_syntax::{TextRange, lex};
 
+use super::Facts;
+
 /// How C and its dialects spell the word.
 const SPELLINGS: [&str; 3] = ["restrict", "__restrict", "__restrict__"];
 
 /// Gives parameters that carry restricted pointers, and the lines that unpack them, the qualifier.
 pub(super) fn restrict(
     program: &Program,
+    facts: &Facts,
     region: &Region,
     threading: Threading,
     parameters: &mut [Parameter],
     prologue: &mut [Prologue],
 ) {
-    let waits = threading != Threading::Independent || has_locks(program);
+    let waits = threading != Threading::Independent || facts.has_locks;
     let restricted: Vec<SymbolId> = region
         .captures
         .iter()
@@ -69,7 +72,7 @@ fn is_only_read(program: &Program, pointer: SymbolId) -> bool {
 }
 
 /// Whether threads may take turns at objects.
-fn has_locks(program: &Program) -> bool {
+pub(super) fn has_locks(program: &Program) -> bool {
     let mut directives = program.unit.directives.iter();
     directives.any(|directive| directive.has(Leaf::Critical) || directive.has(Leaf::Flush))
 }

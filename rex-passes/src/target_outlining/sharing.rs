@@ -266,11 +266,8 @@ impl Planner<'_> {
     }
 
     fn is_for_local_type(&self, operation: &ReductionOperation) -> bool {
-        let ReductionOperation::Declared(key) = operation else {
-            return false;
-        };
-        let mut all = self.program.declared_reductions.iter();
-        all.any(|declared| declared.key == *key && self.program.is_for_local_type(declared))
+        let declared = self.program.declared_reduction(operation);
+        declared.is_some_and(|declared| self.program.is_for_local_type(declared))
     }
 
     /// What of a listed variable is accumulated; `section` leads from it to the elements.

@@ -83,12 +83,8 @@ impl BodyPrinter<'_> {
 
     /// The name of the function that gives the first value: in a template, the operation may depend on its parameters.
     pub(super) fn identity(&self, operation: &ReductionOperation) -> &'static str {
-        let is_scoped = |key: &str| {
-            let mut all = self.program.declared_reductions.iter();
-            all.any(|declared| declared.key == key && self.program.is_scoped(declared))
-        };
-        match operation {
-            ReductionOperation::Declared(key) if is_scoped(key) => "template identity",
+        match self.program.declared_reduction(operation) {
+            Some(declared) if self.program.is_scoped(declared) => "template identity",
             _ => "identity",
         }
     }
@@ -236,8 +232,7 @@ pub(in crate::device) fn operation(program: &Program, operation: &ReductionOpera
         ReductionOperation::LogicalAnd => "rex_land".into(),
         ReductionOperation::LogicalOr => "rex_lor".into(),
         ReductionOperation::Declared(key) => {
-            let mut all = program.declared_reductions.iter();
-            let declared = all.find(|declared| declared.key == *key);
+            let declared = program.declared_reduction(operation);
             let declared = declared.filter(|declared| !program.is_scoped(declared));
             let namespace = declared.map_or("", |declared| declared.namespace.as_str());
             format!("{namespace}{}", declared_operation(key))

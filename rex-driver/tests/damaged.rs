@@ -172,4 +172,35 @@ fn functions_stand_where_text_is_left_out() {
   #pragma omp target()
     ;}}",
     );
+    check(
+        Language::C,
+        "typedef struct{union value{out map(to p[WIDTH]};}cell;int main{\"\")ll c=count
+#pragma omp target()map(c)
+  return}",
+    );
+    check(
+        Language::Cxx,
+        "class Matrix{Matrix(store{template class Box{T*data}void(Box&box{
+#pragma omp target ([])
+  for ;}class{friend int ::run}run(Cell){
+#pragma omp target()
+  cell}}}",
+    );
+}
+
+#[test]
+fn classes_are_bases_of_themselves() {
+    check(
+        Language::Cxx,
+        "struct A : A { int a; };
+struct B; struct C : B { int c; }; struct B : C { int b; };
+void f(A *a, B *b, int n) {
+#pragma omp target map(a->a, b->missing)
+  n = a->other + b->missing;
+  auto x = b->missing;
+#pragma omp target
+  x++;
+}
+",
+    );
 }

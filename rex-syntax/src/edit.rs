@@ -3,6 +3,8 @@
 //! An [`EditSet`] is a list of disjoint replacements with offsets into the *original* text, so edits made by independent parts of the
 //! compiler compose without knowing of each other. Two edits that overlap are a reported [`EditConflict`], never a silent choice.
 
+use std::cmp::Reverse;
+
 use text_size::{TextRange, TextSize};
 
 /// Replaces `range` of the original by `insert`. An empty range inserts.
@@ -74,6 +76,28 @@ impl EditSet {
     /// Adds all edits of another set over the same text.
     pub fn extend(&mut self, other: EditSet) {
         self.edits.extend(other.edits);
+    }
+
+    /// Without the edits inside of what another one replaces, for texts that are replaced part by part and as a whole. Of two edits of one range
+    /// the first remains.
+    pub fn outermost(&self) -> EditSet {
+        let mut order: Vec<&TextEdit> = self.edits.iter().collect();
+        order.sort_by_key(|edit| (edit.range.start(), Reverse(edit.range.end())));
+        let mut outer: Option<TextRange> = None;
+        let is_outermost = |edit: &&TextEdit| {
+            let range = edit.range;
+            let is_inside = outer.is_some_and(|outer| match range.is_empty() {
+                true => outer.start() < range.start() && range.end() < outer.end(),
+                false => outer.contains_range(range),
+            });
+            if !is_inside && !range.is_empty() {
+                outer = Some(range);
+            }
+            !is_inside
+        };
+        EditSet {
+            edits: order.into_iter().filter(is_outermost).cloned().collect(),
+        }
     }
 
     /// Sorts the edits and checks that no two overlap.
@@ -203,6 +227,19 @@ mod tests {
         assert_eq!(bytes, b"/**/int long_name = x;");
         assert_eq!(map.to_original(range(20, 21)), range(8, 9));
         assert_eq!(map.to_original(range(9, 11)), range(4, 5));
+    }
+
+    #[test]
+    fn edits_inside_others_can_be_left_out() {
+        let mut edits = EditSet::new();
+        edits.replace(range(1, 2), "b");
+        edits.insert(3.into(), 0, "never");
+        edits.replace(range(1, 4), "-");
+        edits.insert(4.into(), 0, "+");
+        edits.replace(range(1, 4), "never");
+        assert_eq!(edits.outermost().apply(b"abcdef"), Ok(b"a-+ef".to_vec()));
+        edits.replace(range(3, 5), "");
+        assert!(edits.outermost().apply(b"abcdef").is_err());
     }
 
     #[test]

@@ -180,7 +180,8 @@ impl<'p> Classes<'p> {
             let lines = declarations.join("\n");
             edits.insert(end - range.start(), 1, format!("\npublic:\n{lines}\n"));
         }
-        let text = edits.apply(program.text(range).as_bytes())?;
+        // In damaged classes more than one thing may be done with a piece of text.
+        let text = edits.outermost().apply(program.text(range).as_bytes())?;
         Ok(String::from_utf8_lossy(&text).replace("\r\n", "\n"))
     }
 

@@ -1,5 +1,7 @@
 //! Types of simple expressions, for `auto` and for paths whose declaration does not say.
 
+use std::collections::BTreeSet;
+
 use rex_syntax::TextRange;
 use rex_syntax::cst::{Node, parse_fragment};
 use rex_syntax::kind::{Field, Kind};
@@ -591,16 +593,21 @@ impl<'u> Builder<'u> {
 
     /// The type of a member, bases included.
     pub(super) fn member_type(&mut self, class: TypeId, name: &str) -> Option<TypeId> {
-        if let Some(field) = self.types.field(class, name) {
-            return Some(field.ty);
-        }
-        let record = self.types.record(class)?;
-        let bases = self.types.records[record].bases.clone();
         let at = TextRange::empty(rex_syntax::TextSize::of(self.source));
-        bases.iter().find_map(|base| {
-            let base = self.named_type(base, at);
-            self.member_type(base, name)
-        })
+        // Damaged classes may be bases of themselves.
+        let mut seen = BTreeSet::new();
+        let mut open = vec![class];
+        while let Some(class) = open.pop() {
+            if let Some(field) = self.types.field(class, name) {
+                return Some(field.ty);
+            }
+            let record = self.types.record(class).filter(|it| seen.insert(*it));
+            let bases = record.map(|record| self.types.records[record].bases.clone());
+            for base in bases.iter().flatten().rev() {
+                open.push(self.named_type(base, at));
+            }
+        }
+        None
     }
 }
 

@@ -1,12 +1,14 @@
-//! Lowers mutated programs for a while and reports inputs on which rex fails.
+//! Lowers programs that were changed at random, directives of random words and random bytes for a while, and reports inputs on which rex fails.
 //!
-//! Begins with the fixtures. A failure is a panic, an internal error, an output out of proportion, or a result that takes long. The inputs are written to `--failures`, one file each.
+//! A failure is a panic, an internal error, a result that takes long, or output or memory out of proportion. The inputs are written to `--failures`, one file each.
 //!
 //! ```sh
 //! cargo run --release -p rex-driver --example fuzz -- --seconds 600 --seed 1
 //! ```
 
-#[path = "common/random.rs"]
+mod inputs;
+mod memory;
+#[path = "../common/random.rs"]
 mod random;
 
 use std::fs;
@@ -16,8 +18,15 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use clap::Parser;
+use inputs::Kind;
 use random::Random;
 use rex_driver::{Compiler, Language, SourceInput};
+
+/// What output and memory may be, by the size of the input.
+const GROWTH: usize = 50;
+/// What the helper tables and the smallest program take beside that.
+const FIXED_OUTPUT: usize = 16 << 10;
+const FIXED_MEMORY: usize = 16 << 20;
 
 #[derive(Debug, Parser)]
 struct Options {
@@ -27,6 +36,9 @@ struct Options {
     /// Where the sequence of inputs begins.
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// What the inputs are; all kinds in turn if it is not said.
+    #[arg(long, value_enum)]
+    kind: Option<Kind>,
     /// The folder with programs to begin with.
     #[arg(long, default_value = "fixtures")]
     corpus: PathBuf,
@@ -37,77 +49,6 @@ struct Options {
     #[arg(long, default_value_t = 20)]
     limit: u64,
 }
-
-/// Words that directives are made of, and what stands around them.
-const WORDS: &[&str] = &[
-    "\n#pragma omp ",
-    "target",
-    " teams",
-    " distribute",
-    " parallel",
-    " for",
-    " simd",
-    " loop",
-    " data",
-    " enter",
-    " exit",
-    " update",
-    " declare",
-    " end",
-    " sections",
-    " single",
-    " atomic",
-    " critical",
-    " barrier",
-    " map(",
-    " tofrom:",
-    " to:",
-    " always,",
-    " reduction(",
-    " +:",
-    " private(",
-    " collapse(2)",
-    " if(",
-    " num_teams(",
-    " defaultmap(",
-    " depend(",
-    " iterator(",
-    "[0:n]",
-    "[:]",
-    ")",
-    "(",
-    "{",
-    "}",
-    "[",
-    "]",
-    ";",
-    "\\\n",
-    "/*",
-    "*/",
-    "//",
-    "\"",
-    "'",
-    "#if 1\n",
-    "#else\n",
-    "#endif\n",
-    "#define M ",
-    "_Pragma(\"omp target\")",
-    "struct S {",
-    "template <class T> ",
-    "for (int i = 0; i < n; i++) ",
-    "int x = ",
-    "auto ",
-    "::",
-    "->",
-    "*",
-    "&",
-    "\r\n",
-    "\0",
-    "\u{e9}",
-    "0",
-    "1",
-    "x",
-];
 
 fn main() -> std::io::Result<()> {
     let options = Options::parse();
@@ -131,7 +72,12 @@ fn main() -> std::io::Result<()> {
             break;
         };
         let (_, other) = &programs[random.below(programs.len())];
-        let bytes = mutated(program, other, &mut random);
+        let any = Kind::ALL[random.below(Kind::ALL.len())];
+        let bytes = match options.kind.unwrap_or(any) {
+            Kind::Programs => inputs::mutated(program, other, &mut random),
+            Kind::Directives => inputs::directives(&mut random),
+            Kind::Bytes => inputs::bytes(&mut random),
+        };
         n_inputs += 1;
         let extension = if *language == Language::C { "c" } else { "cpp" };
         let place = options
@@ -168,36 +114,6 @@ fn collect(folder: &Path, found: &mut Vec<PathBuf>) -> std::io::Result<()> {
     Ok(())
 }
 
-/// A program with up to eight changes.
-fn mutated(program: &[u8], other: &[u8], random: &mut Random) -> Vec<u8> {
-    let mut bytes = program.to_vec();
-    for _ in 0..=random.below(8) {
-        let at = random.below(bytes.len() + 1);
-        let end = (at + 1 + random.below(40)).min(bytes.len());
-        match random.below(6) {
-            0 => drop(bytes.splice(at..at, WORDS[random.below(WORDS.len())].bytes())),
-            1 => drop(bytes.drain(at.min(end)..end)),
-            2 => {
-                let copy = bytes[at.min(end)..end].to_vec();
-                let to = random.below(bytes.len() + 1);
-                drop(bytes.splice(to..to, copy));
-            }
-            3 => {
-                let from = random.below(other.len());
-                let to = (from + random.below(200)).min(other.len());
-                drop(bytes.splice(at..at, other[from..to].iter().copied()));
-            }
-            4 => {
-                if let Some(byte) = bytes.get_mut(at) {
-                    *byte = u8::try_from(random.below(256)).unwrap_or_default();
-                }
-            }
-            _ => drop(bytes.splice(at.min(end)..end, WORDS[random.below(WORDS.len())].bytes())),
-        }
-    }
-    bytes
-}
-
 fn check(compiler: &Compiler, language: Language, bytes: &[u8], limit: u64) -> Result<(), String> {
     let input = SourceInput {
         name: if language == Language::C {
@@ -212,7 +128,9 @@ fn check(compiler: &Compiler, language: Language, bytes: &[u8], limit: u64) -> R
         headers: Vec::new(),
     };
     let start = Instant::now();
+    let memory = memory::begin();
     let compiled = catch_unwind(AssertUnwindSafe(|| compiler.compile(input)));
+    let growth = memory.growth();
     if start.elapsed() > Duration::from_secs(limit) {
         return Err(format!("takes {:.0?}", start.elapsed()));
     }
@@ -221,13 +139,15 @@ fn check(compiler: &Compiler, language: Language, bytes: &[u8], limit: u64) -> R
         Ok(Err(error)) => return Err(format!("{error}: {}", error.failure)),
         Ok(Ok(compilation)) => compilation,
     };
+    if growth > GROWTH * bytes.len() + FIXED_MEMORY {
+        return Err(format!("takes {growth} bytes of memory"));
+    }
     let Some(artifacts) = &compilation.artifacts else {
         return Ok(());
     };
-    const FIXED_BYTES: usize = 16 << 10;
     for artifact in artifacts.iter() {
         let is_helper = artifact.kind == rex_emit::ArtifactKind::Helper;
-        if !is_helper && artifact.bytes.len() > 50 * bytes.len() + FIXED_BYTES {
+        if !is_helper && artifact.bytes.len() > GROWTH * bytes.len() + FIXED_OUTPUT {
             return Err(format!(
                 "{} has {} bytes",
                 artifact.file_name,

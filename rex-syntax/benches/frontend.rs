@@ -1,6 +1,5 @@
-//! The whole frontend beside the parser alone, on the same text. The frontend should cost at most three times the parse.
+//! The whole frontend beside tree-sitter alone, on the same text. The frontend should cost at most three times the parse.
 
-use rex_syntax::cst;
 use rex_syntax::diag::Diagnostics;
 use rex_syntax::source::{Language, SourceFile, SourceMap};
 use rex_syntax::unit::read_unit;
@@ -12,7 +11,12 @@ fn main() {
 const LANGUAGES: [Language; 2] = [Language::C, Language::Cxx];
 
 /// About 100 KB of functions with regions, macros and conditionals.
+///
+/// `REX_BENCH_FILE` names another text.
 fn text() -> String {
+    if let Ok(file) = std::env::var("REX_BENCH_FILE") {
+        return std::fs::read_to_string(file).expect("a file of text");
+    }
     const FUNCTION: &str = "\
 #if SIZE > 10
 #define STEP 2
@@ -38,7 +42,15 @@ static void update(int n, float *restrict a, const float *b) {
 #[divan::bench(args = LANGUAGES)]
 fn parser_alone(bencher: divan::Bencher<'_, '_>, language: Language) {
     let text = text();
-    bencher.bench(|| cst::parse_fragment(&text, language));
+    let grammar = match language {
+        Language::C => tree_sitter_c::LANGUAGE,
+        Language::Cxx => tree_sitter_cpp::LANGUAGE,
+    };
+    let mut parser = tree_sitter::Parser::new();
+    parser
+        .set_language(&grammar.into())
+        .expect("the grammar fits the library");
+    bencher.bench_local(|| parser.parse(&text, None));
 }
 
 #[divan::bench(args = LANGUAGES)]

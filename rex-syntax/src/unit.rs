@@ -11,7 +11,7 @@ use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::expansion::Expansion;
 use crate::kind::{Field, Kind};
 use crate::macros::MacroTable;
-use crate::omp::directive::{Association, Directive};
+use crate::omp::directive::{Association, Directive, Leaf};
 use crate::omp::parse::parse_directive;
 use crate::ppcond::{Conditionals, inactive_ranges};
 use crate::resolve::{self, VariantCall};
@@ -43,6 +43,8 @@ pub struct Unit {
     pub variant_calls: Vec<VariantCall>,
     /// Functions that the host file must not have.
     pub for_devices_only: Vec<TextRange>,
+    /// The clauses of `requires` directives.
+    pub(crate) requirements: Vec<&'static str>,
     masks: Masks,
 }
 
@@ -125,6 +127,12 @@ fn read_working(
         .collect();
     tree.stretch(&stand_ins);
     let masks = Masks::find(&tree, &directives);
+    let requirements = directives
+        .iter()
+        .filter(|directive| directive.first() == Some(Leaf::Requires))
+        .flat_map(|directive| &directive.clauses)
+        .map(|clause| clause.name.spelling())
+        .collect();
     Unit {
         file: working,
         language: source.language(),
@@ -136,6 +144,7 @@ fn read_working(
         tree,
         variant_calls: Vec::new(),
         for_devices_only: Vec::new(),
+        requirements,
         masks,
     }
 }

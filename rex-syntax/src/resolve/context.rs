@@ -62,17 +62,10 @@ impl Context {
             is_device = true;
             constructs.insert(0, Leaf::Target.spelling());
         }
-        let requirements = unit
-            .directives
-            .iter()
-            .filter(|directive| directive.first() == Some(Leaf::Requires))
-            .flat_map(|directive| &directive.clauses)
-            .map(|clause| clause.name.spelling())
-            .collect();
         Context {
             is_device,
             constructs,
-            requirements,
+            requirements: unit.requirements.clone(),
         }
     }
 

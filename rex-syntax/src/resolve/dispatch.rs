@@ -4,7 +4,7 @@ use text_size::TextRange;
 
 use super::context::Context;
 use super::metadirective::inside;
-use super::variant::{self, Variant};
+use super::variant::{self, Variant, Variants};
 use super::{one_line, split, whole_lines};
 use crate::cst::Node;
 use crate::edit::EditSet;
@@ -17,7 +17,7 @@ use crate::unit::Unit;
 /// Every `dispatch` construct that can be written out.
 pub(super) fn edits(unit: &Unit) -> EditSet {
     let mut edits = EditSet::new();
-    let known = variant::variants(unit);
+    let known = Variants::of(unit);
     for (idx, directive) in unit.directives.iter().enumerate() {
         if directive.first() != Some(Leaf::Dispatch) {
             continue;
@@ -29,7 +29,7 @@ pub(super) fn edits(unit: &Unit) -> EditSet {
     edits
 }
 
-fn written_out(unit: &Unit, idx: usize, known: &[Variant<'_>]) -> Option<(TextRange, String)> {
+fn written_out(unit: &Unit, idx: usize, known: &Variants<'_>) -> Option<(TextRange, String)> {
     let source = unit.tree.text();
     let directive = &unit.directives[idx];
     let statement = unit.statement_of(idx)?;

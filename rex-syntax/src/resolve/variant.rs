@@ -1,5 +1,6 @@
 //! Variants of functions: what `declare variant` declares, and what calls mean because of it.
 
+use rustc_hash::FxHashMap;
 use smol_str::{SmolStr, format_smolstr};
 use text_size::TextRange;
 
@@ -42,18 +43,51 @@ pub(super) struct Variant<'u> {
     pub(super) declaration: Node<'u>,
 }
 
-/// What the file declares.
-pub(super) fn variants(unit: &Unit) -> Vec<Variant<'_>> {
+/// The variants that a file declares.
+#[derive(Default)]
+pub(super) struct Variants<'u> {
+    /// In source order.
+    all: Vec<Variant<'u>>,
+    /// Those of each function.
+    by_base: FxHashMap<&'u str, Vec<usize>>,
+}
+
+impl<'u> Variants<'u> {
+    /// Finds them.
+    pub(super) fn of(unit: &'u Unit) -> Variants<'u> {
+        let mut found = Variants::default();
+        for (idx, variant) in variants(unit).into_iter().enumerate() {
+            found.by_base.entry(variant.base).or_default().push(idx);
+            found.all.push(variant);
+        }
+        found
+    }
+
+    fn of_base(&self, base: &str) -> impl Iterator<Item = &Variant<'u>> {
+        let indexes = self.by_base.get(base).into_iter().flatten();
+        indexes.map(|idx| &self.all[*idx])
+    }
+}
+
+fn variants(unit: &Unit) -> Vec<Variant<'_>> {
     let text = unit.tree.text();
     let declares = |directive: &&Directive| directive.first() == Some(Leaf::DeclareVariant);
+    let mut directives = unit.directives.iter().filter(declares).peekable();
     let mut found = Vec::new();
-    for directive in unit.directives.iter().filter(declares) {
+    if directives.peek().is_none() {
+        return found;
+    }
+    let declarations = declared_functions(unit);
+    for directive in directives {
         let Some(argument) = directive.argument else {
             continue;
         };
         let parts = split(slice(text, argument), ':');
         let name = parts.last().map_or("", |name| name.trim());
-        let Some(declaration) = declaration_after(unit, directive.range) else {
+        // The first function that is declared behind the directive.
+        let end = directive.range.end();
+        let behind = declarations.partition_point(|node| node.range().start() < end);
+        let Some(declaration) = declarations.get(behind).copied() else {
             continue;
         };
         let base = match parts.as_slice() {
@@ -86,29 +120,28 @@ pub(super) fn variants(unit: &Unit) -> Vec<Variant<'_>> {
     found
 }
 
-/// The first function that is declared behind a place.
-fn declaration_after(unit: &Unit, place: TextRange) -> Option<Node<'_>> {
+/// Every declaration of a function, in source order.
+fn declared_functions(unit: &Unit) -> Vec<Node<'_>> {
     unit.tree
         .nodes()
-        .filter(|node| node.range().start() >= place.end())
-        .find(|node| {
+        .filter(|node| {
             matches!(
                 node.kind(),
                 Kind::FunctionDefinition | Kind::Declaration | Kind::FieldDeclaration
             ) && function_name(*node).is_some()
         })
+        .collect()
 }
 
 /// The variants of a function, most important first, with the conditions under which they are called.
 pub(super) fn chosen<'v, 'u>(
-    known: &'v [Variant<'u>],
+    known: &'v Variants<'u>,
     base: &str,
     call: TextRange,
     context: &Context,
 ) -> Vec<(&'v Variant<'u>, Verdict)> {
     let mut matches: Vec<(&Variant<'_>, u64, Verdict)> = known
-        .iter()
-        .filter(|variant| variant.base == base)
+        .of_base(base)
         .filter(|variant| variant.directive.range.end() <= call.start())
         .map(|variant| {
             let found = context.evaluate(&variant.selector);
@@ -136,11 +169,10 @@ pub(super) fn words(choice: &[(&Variant<'_>, Verdict)], base: &str) -> SmolStr {
 
 /// Every call whose function has a variant in some context of the call.
 pub(crate) fn calls(unit: &Unit) -> Vec<VariantCall> {
-    let declares = |directive: &Directive| directive.first() == Some(Leaf::DeclareVariant);
-    if !unit.directives.iter().any(declares) {
+    let known = Variants::of(unit);
+    if known.all.is_empty() {
         return Vec::new();
     }
-    let known = variants(unit);
     let mut found = Vec::new();
     for node in unit.tree.nodes() {
         if node.kind() != Kind::CallExpression {
@@ -150,8 +182,7 @@ pub(crate) fn calls(unit: &Unit) -> Vec<VariantCall> {
             continue;
         };
         let base = function.text();
-        if function.kind() != Kind::Identifier || !known.iter().any(|variant| variant.base == base)
-        {
+        if function.kind() != Kind::Identifier || !known.by_base.contains_key(base) {
             continue;
         }
         let context = Context::of(unit, node);
@@ -172,7 +203,10 @@ pub(super) fn edits(unit: &Unit) -> EditSet {
     let text = unit.tree.text();
     let n_known = text.matches(VARIANT_SUFFIX).count();
     let innermost = unit.directives.windows(2).enumerate().find_map(|(idx, _)| {
-        let is_begin = unit.directives[idx].first() == Some(Leaf::BeginDeclareVariant);
+        let begin = &unit.directives[idx];
+        if begin.first() != Some(Leaf::BeginDeclareVariant) {
+            return None;
+        }
         let next = unit.directives[idx + 1..].iter().find(|directive| {
             matches!(
                 directive.first(),
@@ -180,7 +214,7 @@ pub(super) fn edits(unit: &Unit) -> EditSet {
             )
         })?;
         let ends = next.first() == Some(Leaf::EndDeclareVariant);
-        (is_begin && ends).then_some((&unit.directives[idx], next))
+        ends.then_some((begin, next))
     });
     let Some((begin, end)) = innermost else {
         return edits;

@@ -194,13 +194,14 @@ pub(super) fn num_threads(program: &Program, construct: &Construct) -> Option<Te
     clause(program, construct, ClauseName::NumThreads).and_then(Clause::expression)
 }
 
-/// The `num_threads` operands of the parallel regions that a team program begins, itself or in functions that it calls. A program without
-/// any of its own leaves the number open.
+/// The `num_threads` operands of the parallel regions that a team program begins, itself or in functions that it calls.
 struct Asked {
     /// Those that the host can evaluate, each text once.
     known: Vec<TextRange>,
     /// There are others.
     others: bool,
+    /// There are parallel regions without.
+    leaves_open: bool,
 }
 
 /// Threads of a team in which some parallel regions ask for a number that only the device knows.
@@ -214,24 +215,27 @@ impl Asked {
         let mut asked = Asked {
             known: Vec::new(),
             others: false,
+            leaves_open: false,
         };
         if let Some(statement) = statement {
             asked.add_all(program, statement);
         }
-        if !asked.known.is_empty() {
-            for function in reached(program, &region.calls) {
-                asked.add_all(program, program.functions[function].range);
-            }
+        let is_of_functions = asked.known.is_empty();
+        for function in reached(program, &region.calls) {
+            asked.add_all(program, program.functions[function].range);
         }
+        // What only functions ask for leaves no other parallel region with few threads.
+        asked.others |= is_of_functions && asked.leaves_open;
         asked
     }
 
     fn add_all(&mut self, program: &Program, within: TextRange) {
         for (_, inner) in program.constructs_in(within) {
-            if inner.has(Leaf::Parallel)
-                && let Some(expression) = num_threads(program, inner)
-            {
-                self.add(program, expression, within);
+            if inner.has(Leaf::Parallel) {
+                match num_threads(program, inner) {
+                    Some(expression) => self.add(program, expression, within),
+                    None => self.leaves_open = true,
+                }
             }
         }
     }

@@ -33,6 +33,7 @@ impl<'u> Builder<'u> {
                     Code::ClauseSyntax,
                     expression,
                     "`collapse` needs a positive constant",
+                    "write the number of loops, such as `collapse(2)`",
                 );
                 1
             }

@@ -76,7 +76,8 @@ impl<'u> Builder<'u> {
                     Code::MissingStatement,
                     self.at(directive.range),
                     format!("`{}` must be followed by a statement", directive.name()),
-                );
+                )
+                .with_help("put the directive before the loop or block that it applies to");
                 self.diagnostics.push(diagnostic);
                 continue;
             }
@@ -257,6 +258,7 @@ impl<'u> Builder<'u> {
                     Code::MapOfUnknownVariable,
                     item.range,
                     format!("`{name}` is not a variable that is visible here"),
+                    "declare the variable before the construct, or correct its name",
                 );
                 continue;
             };

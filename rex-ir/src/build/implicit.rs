@@ -100,7 +100,12 @@ impl Builder<'_> {
                     // Any other word is a mistake that has been reported.
                     if clause.name.takes_word(other) {
                         let headline = format!("`{other}` of `defaultmap` is not supported");
-                        self.report(Code::UnsupportedClause, clause.range, headline);
+                        self.report(
+                            Code::UnsupportedClause,
+                            clause.range,
+                            headline,
+                            "map the variables in `map` clauses",
+                        );
                     }
                     return None;
                 }

@@ -23,6 +23,7 @@ impl Builder<'_> {
                 Code::ClauseSyntax,
                 directive.name_range,
                 "`declare mapper` needs a type and a variable in parentheses",
+                "write `declare mapper(struct s v) map(v, v.p[0:v.n])`",
             );
             return;
         };
@@ -39,6 +40,7 @@ impl Builder<'_> {
                 Code::ClauseSyntax,
                 argument,
                 "`declare mapper` needs a type and a variable, for instance `struct s v`",
+                "write a type, a blank and the name of a variable",
             );
             return;
         };
@@ -47,6 +49,7 @@ impl Builder<'_> {
                 Code::UnknownType,
                 declaration,
                 format!("the type of `{variable}` is not known"),
+                "declare the type before the directive",
             );
             return;
         }
@@ -159,7 +162,8 @@ impl Builder<'_> {
                     self.report(
                         Code::ClauseSyntax,
                         whole,
-                        format!("`{words}` is no iterator: write `i = 0 : n`"),
+                        format!("`{words}` is no iterator"),
+                        "write `i = 0 : n`, or `i = 0 : n : step`",
                     );
                     return None;
                 }

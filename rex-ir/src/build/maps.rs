@@ -87,6 +87,7 @@ impl<'u> Builder<'u> {
                             "the modifier `{text}` is not supported on `{}`",
                             clause.name.spelling()
                         ),
+                        "leave the modifier out",
                     );
                     return;
                 }

@@ -315,9 +315,14 @@ impl<'u> Builder<'u> {
         }
     }
 
-    fn report(&mut self, code: Code, range: TextRange, headline: impl Into<String>) -> &mut Self {
-        let diagnostic = Diagnostic::new(code, self.at(range), headline);
+    fn report(
+        &mut self,
+        code: Code,
+        range: TextRange,
+        headline: impl Into<String>,
+        help: impl Into<String>,
+    ) {
+        let diagnostic = Diagnostic::new(code, self.at(range), headline).with_help(help);
         self.diagnostics.push(diagnostic);
-        self
     }
 }

@@ -181,6 +181,7 @@ impl Builder<'_> {
                 format!(
                     "`{text}` is neither a reduction operator nor declared by `declare reduction`"
                 ),
+                "use `+`, `*`, `min`, `max` or another operator, or declare the reduction where the construct sees it",
             );
             return None;
         }

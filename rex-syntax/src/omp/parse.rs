@@ -164,6 +164,7 @@ impl<'p> Parser<'p> {
                     Code::ClauseSyntax,
                     token.range,
                     format!("expected a clause, found `{}`", self.peek()),
+                    "remove it, or write the clause that is meant",
                 );
                 if self.peek() == "(" {
                     let close = closing(self.text, self.tokens, self.at);
@@ -232,6 +233,7 @@ impl<'p> Parser<'p> {
                 Code::ClauseSyntax,
                 tokens[open].range,
                 "this parenthesis is never closed",
+                "close it on the line of the directive; lines that go on end with `\\`",
             );
         }
         self.at = (close + 1).min(tokens.len());
@@ -315,7 +317,8 @@ impl<'p> Parser<'p> {
                     clause.range,
                     format!("clause `{spelling}` may appear once on a directive"),
                 )
-                .with_secondary(first, "first given here");
+                .with_secondary(first, "first given here")
+                .with_help("keep one of the two");
             self.diagnostics.push(diagnostic);
         }
     }
@@ -340,6 +343,7 @@ impl<'p> Parser<'p> {
                 Code::MissingClause,
                 name,
                 format!("`{directive}` needs a clause {choice}"),
+                "add the clause, or remove the directive",
             );
         }
         let Some((refused, choice)) = map_types(leaf) else {
@@ -380,8 +384,14 @@ impl<'p> Parser<'p> {
         Diagnostic::new(code, self.place(range), headline)
     }
 
-    fn push_error(&mut self, code: Code, range: TextRange, headline: impl Into<String>) {
-        let diagnostic = self.error(code, range, headline);
+    fn push_error(
+        &mut self,
+        code: Code,
+        range: TextRange,
+        headline: impl Into<String>,
+        help: impl Into<String>,
+    ) {
+        let diagnostic = self.error(code, range, headline).with_help(help);
         self.diagnostics.push(diagnostic);
     }
 }

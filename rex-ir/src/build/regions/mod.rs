@@ -47,6 +47,7 @@ impl Builder<'_> {
                     Code::DamagedConstruct,
                     crate::build::loops::first_line(self.source, range),
                     "this construct is not inside a function that could be read",
+                    "a brace before it may be missing, or a macro may hide one: write the head and the braces of the function out",
                 );
                 continue;
             };
@@ -56,6 +57,7 @@ impl Builder<'_> {
                         Code::DamagedConstruct,
                         crate::build::loops::first_line(self.source, range),
                         "the statement around this construct could not be read",
+                        "expand the macros in that statement by hand, and look for a missing brace or semicolon",
                     );
                 }
                 continue;

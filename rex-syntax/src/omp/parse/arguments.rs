@@ -35,6 +35,7 @@ impl<'p> Parser<'p> {
                     Code::ClauseSyntax,
                     name_range,
                     format!("clause `{spelling}` needs an argument in parentheses"),
+                    format!("write `{spelling}(..)`, or leave the clause out"),
                 );
             }
             return Argument::None;
@@ -45,6 +46,7 @@ impl<'p> Parser<'p> {
                 Code::ClauseSyntax,
                 inner,
                 format!("the parentheses of `{spelling}` are empty"),
+                "write an argument between them, or leave the clause out",
             );
             return Argument::Raw(inner);
         }
@@ -101,6 +103,7 @@ impl<'p> Parser<'p> {
                     Code::ClauseSyntax,
                     range,
                     format!("`{word}` is no construct of `{directive}`"),
+                    "name a construct that the directive is made of, or none for all of them",
                 );
             }
             return Some(AppliesTo { range, leaves });
@@ -172,6 +175,7 @@ impl<'p> Parser<'p> {
             Code::ClauseSyntax,
             colon.range,
             "nothing follows this colon",
+            "write what the clause applies to behind the colon",
         );
         None
     }
@@ -195,6 +199,7 @@ impl<'p> Parser<'p> {
                 Code::ClauseSyntax,
                 inner,
                 format!("`{spelling}` needs a kind"),
+                "write a kind first, such as `static`",
             );
         }
         let chunk = tokens.get(kind_end + 1..).and_then(cover);
@@ -277,6 +282,7 @@ impl<'p> Parser<'p> {
                             Code::ClauseSyntax,
                             range,
                             "a list item is missing beside this comma",
+                            "remove the comma or write the item",
                         );
                     }
                 }

@@ -190,6 +190,7 @@ fn expressions_with_modifiers() {
             REX0104 `schedule` `target` takes no clause `schedule`
             REX0104 `schedule` `target` takes no clause `schedule`
             REX0105 `schedule(static)` clause `schedule` may appear once on a directive
+                keep one of the two
         "#]],
     );
 }
@@ -238,11 +239,16 @@ fn mistakes_are_reported_and_parsing_goes_on() {
             REX0102 `pirvate` `pirvate` is no OpenMP clause
                 did you mean `private`?
             REX0103 `c` a list item is missing beside this comma
+                remove the comma or write the item
             REX0103 `` the parentheses of `private` are empty
+                write an argument between them, or leave the clause out
             REX0103 `(` this parenthesis is never closed
+                close it on the line of the directive; lines that go on end with `\`
             REX0103 `` the parentheses of `collapse` are empty
+                write an argument between them, or leave the clause out
             REX0104 `collapse` `target` takes no clause `collapse`
             REX0105 `nowait` clause `nowait` may appear once on a directive
+                keep one of the two
         "#]],
     );
     check(
@@ -272,11 +278,12 @@ fn mistakes_are_reported_and_parsing_goes_on() {
     check(
         "#pragma omp target + x",
         expect![[r#"
-        target
-          Unknown
-        REX0103 `+` expected a clause, found `+`
-        REX0102 `x` `x` is no OpenMP clause
-    "#]],
+            target
+              Unknown
+            REX0103 `+` expected a clause, found `+`
+                remove it, or write the clause that is meant
+            REX0102 `x` `x` is no OpenMP clause
+        "#]],
     );
 }
 
@@ -428,25 +435,28 @@ fn data_directives_need_their_clauses() {
     check(
         "#pragma omp target update if(x)",
         expect![[r#"
-        target update
-          If `x`
-        REX0107 `target update` `target update` needs a clause `to` or `from`
-    "#]],
+            target update
+              If `x`
+            REX0107 `target update` `target update` needs a clause `to` or `from`
+                add the clause, or remove the directive
+        "#]],
     );
     check(
         "#pragma omp target data device(0)",
         expect![[r#"
-        target data
-          Device `0`
-        REX0107 `target data` `target data` needs a clause `map` or `use_device_ptr` or `use_device_addr`
-    "#]],
+            target data
+              Device `0`
+            REX0107 `target data` `target data` needs a clause `map` or `use_device_ptr` or `use_device_addr`
+                add the clause, or remove the directive
+        "#]],
     );
     check(
         "#pragma omp target enter data",
         expect![[r#"
-        target enter data
-        REX0107 `target enter data` `target enter data` needs a clause `map`
-    "#]],
+            target enter data
+            REX0107 `target enter data` `target enter data` needs a clause `map`
+                add the clause, or remove the directive
+        "#]],
     );
     check(
         "#pragma omp target enter data map(from: a) map(to: b) map(c)",
@@ -508,6 +518,7 @@ fn directive_names_say_what_a_clause_is_for() {
               Collapse (parallel) `2`
               Reduction loop: y
             REX0103 `teams` `teams` is no construct of `target parallel for`
+                name a construct that the directive is made of, or none for all of them
             REX0104 `collapse` `parallel` takes no clause `collapse`
         "#]],
     );

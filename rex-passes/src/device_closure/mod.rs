@@ -9,6 +9,7 @@ mod objects;
 mod reach;
 mod report;
 mod variables;
+mod virtual_calls;
 
 use indexmap::IndexSet;
 use rex_ir::facet::Facet;
@@ -62,6 +63,7 @@ fn device_code(cx: &mut PassCx<'_>) -> DeviceCode {
     report::missing(cx, std::mem::take(&mut reached.missing));
     report::members_of_templates(cx, &variables);
     report::maps_without_effect(cx, &variables);
+    virtual_calls::report(cx);
 
     let texts = texts(cx.program, &reached.functions);
     private_storage::report(cx, &texts);

@@ -232,7 +232,9 @@ pub(in crate::build) fn is_marked_virtual(member: Node<'_>) -> bool {
     let declarator = member
         .field(Field::Declarator)
         .and_then(function_declarator);
-    member.children().any(|child| child.text() == "virtual")
+    member
+        .tokens_and_children()
+        .any(|child| child.text() == "virtual")
         || declarator
             .into_iter()
             .flat_map(|declarator| declarator.children())

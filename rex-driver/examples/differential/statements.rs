@@ -144,9 +144,13 @@ impl Program {
             values: scope.values.clone(),
             arrays: Vec::new(),
         };
+        let capture = self.pick(&["&", "="]);
+        if capture == "=" {
+            // The closure would copy the whole array, while others write its elements.
+            inner.values.retain(|value| !value.contains('['));
+        }
         inner.values.push("x".into());
         let value = self.value(&inner, 2);
-        let capture = self.pick(&["&", "="]);
         self.code.line(format!(
             "auto {name} = [{capture}](unsigned long long x) {{ return {value}; }};"
         ));

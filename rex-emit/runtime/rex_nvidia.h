@@ -643,11 +643,17 @@ template <typename Value> REX_DEVICE Value rex_literal(uint64_t slot) {
   return value;
 }
 
+/// What is a class to the host, too.
+template <typename Value> struct rex_is_class : std::is_class<Value> {};
+#ifdef REX_HAS_FLOAT16_CLASS
+template <> struct rex_is_class<rex_float16> : std::false_type {};
+#endif
+
 /// A variable whose type is known when a template is instantiated: a value, or the object behind the slot.
 template <typename Value> struct rex_captured {
   typedef typename std::remove_cv<Value>::type Plain;
   static constexpr bool is_object =
-      std::is_class<Value>::value || std::is_union<Value>::value || std::is_array<Value>::value ||
+      rex_is_class<Plain>::value || std::is_union<Value>::value || std::is_array<Value>::value ||
       (sizeof(Value) > sizeof(uint64_t));
   typedef typename std::conditional<is_object, Value &, Plain>::type rex_type;
   static REX_DEVICE rex_type rex_get(uint64_t slot) { return rex_get(slot, std::integral_constant<bool, is_object>()); }

@@ -478,6 +478,15 @@ template <typename Value, size_t Count> struct rex_category<const Value[Count]> 
   enum { is_object = 1, is_pointer = 0, is_const = 1, is_lambda = 0 };
 };
 
+/* The variable that the host's own execution of a region has: a copy, or the object itself that the region maps. */
+template <typename Value, bool is_copied = !rex_category<Value>::is_object || rex_category<Value>::is_lambda>
+struct rex_host_variable {
+  typedef Value rex_type;
+};
+template <typename Value> struct rex_host_variable<Value, false> {
+  typedef Value &rex_type;
+};
+
 #if __cplusplus >= 201103L
 /* A lambda that device code calls. The compilers of host and device have different names for its type, so a file
  * and a number tell it from all others, with the arguments of the templates around it; the end, which has them all,

@@ -45,6 +45,8 @@ impl Host<'_> {
                             | Transport::Literal
                             | Transport::Copy
                             | Transport::Pointee
+                            | Transport::ByCategory
+                            | Transport::CopyByCategory
                     )
                     && capture.may_be_written
             });
@@ -115,7 +117,16 @@ impl Host<'_> {
                 {
                     inner.push(format!("{alignment}{};", types.declare(ty, name)))
                 }
-                Transport::Literal | Transport::Copy | Transport::Pointee
+                // A copy, or another name for an object that the region maps.
+                Transport::ByCategory if capture.may_be_written => {
+                    let own = format!("typename rex_host_variable<__typeof__({name})>::rex_type");
+                    outer.push(format!("{own} {name}__host = {outside};"));
+                    inner.push(format!("{own} {name} = {name}__host;"));
+                }
+                Transport::Literal
+                | Transport::Copy
+                | Transport::Pointee
+                | Transport::CopyByCategory
                     if capture.may_be_written && !types.get(ty).is_const =>
                 {
                     let copy = format!("{name}__host");

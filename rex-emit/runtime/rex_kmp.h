@@ -570,7 +570,9 @@ template <typename Value> inline void rex_map_pointers(struct rex_maps *, int64_
 
 /* What a pointer points to whose type a template's parameter gives; the same, or what an array is of (rex_nvidia.h has both). */
 template <typename Value> struct rex_pointee {
+#if __cplusplus >= 201103L
   static_assert(sizeof(Value) == 0, "a list item takes elements of what is no pointer");
+#endif
 };
 template <typename Value> struct rex_pointee<Value *> {
   typedef Value rex_type;

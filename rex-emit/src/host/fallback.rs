@@ -119,9 +119,12 @@ impl Host<'_> {
                 }
                 // A copy, or another name for an object that the region maps.
                 Transport::ByCategory if capture.may_be_written => {
-                    let own = format!("typename rex_host_variable<__typeof__({name})>::rex_type");
-                    outer.push(format!("{own} {name}__host = {outside};"));
-                    inner.push(format!("{own} {name} = {name}__host;"));
+                    let of = |object: &str| {
+                        format!("typename rex_host_variable<__typeof__({object})>::rex_type")
+                    };
+                    let copy = format!("{name}__host");
+                    outer.push(format!("{} {copy} = {outside};", of(&outside)));
+                    inner.push(format!("{} {name} = {copy};", of(&copy)));
                 }
                 Transport::Literal
                 | Transport::Copy

@@ -93,7 +93,7 @@ impl<'p> Classes<'p> {
         let is_in = |places: &[TextRange], at: TextRange| {
             places.iter().any(|place| place.contains_range(at))
         };
-        // Functions whose text is not copied as it stands.
+        // Where words have what stands for them already, or keep it.
         let mut covered: Vec<TextRange> = Vec::new();
         for (id, function) in program.functions_in(range) {
             if !function.in_class || is_in(&replaced, function.range) {
@@ -110,17 +110,14 @@ impl<'p> Classes<'p> {
             };
             if let Some(instantiator) = instantiator {
                 replaced.push(function.range);
-                covered.push(function.range);
                 let text = instances::text(program, instantiator, function.range)?;
                 edits.replace(function.range - range.start(), text);
             } else if is_of_host {
                 let body = TextRange::new(function.declarator_end, function.range.end());
                 replaced.push(body);
-                covered.push(body);
                 edits.replace(body - range.start(), ";");
             } else if let Some(device) = device.filter(has_replacements) {
                 replaced.push(function.range);
-                covered.push(function.range);
                 let text = function::print(program, device, BOTH_SIDES);
                 edits.replace(function.range - range.start(), text);
             } else {
@@ -144,7 +141,6 @@ impl<'p> Classes<'p> {
         }
         for (place, text) in statics::definitions_of_templates(program, &members, range) {
             edits.replace(place - range.start(), text);
-            covered.push(place);
         }
         covered.extend(statics::declared_in(program, &members, range));
         for (at, word) in statics::all_words(program, range) {
@@ -180,7 +176,7 @@ impl<'p> Classes<'p> {
             let lines = declarations.join("\n");
             edits.insert(end - range.start(), 1, format!("\npublic:\n{lines}\n"));
         }
-        // In damaged classes more than one thing may be done with a piece of text.
+        // Words inside of what is replaced; in damaged classes other things too.
         let text = edits.outermost().apply(program.text(range).as_bytes())?;
         Ok(String::from_utf8_lossy(&text).replace("\r\n", "\n"))
     }

@@ -82,13 +82,10 @@ pub(super) fn text(
         edits.replace(place - range.start(), text);
     }
     for (statement, value) in &of.returns {
-        let is_covered = |removed: &TextRange| removed.contains_range(*statement);
-        if !of.removed.iter().any(is_covered) {
-            let before = TextRange::new(statement.start(), value.start());
-            let after = TextRange::new(value.end(), statement.end());
-            edits.replace(before - range.start(), "(void)(");
-            edits.replace(after - range.start(), ");");
-        }
+        let before = TextRange::new(statement.start(), value.start());
+        let after = TextRange::new(value.end(), statement.end());
+        edits.replace(before - range.start(), "(void)(");
+        edits.replace(after - range.start(), ");");
     }
     let function = &program.functions[of.function];
     let close = function.body.end() - TextSize::of('}');
@@ -109,20 +106,14 @@ pub(super) fn text(
     }
     for closure in of.closures.iter().filter(|it| range.contains_range(**it)) {
         for (at, word) in statics::all_words(program, *closure) {
-            let is_replaced = of.removed.iter().any(|removed| removed.contains_range(at))
-                || of.regions.iter().any(|region| {
-                    let construct = program.regions[*region].construct;
-                    program.constructs[construct].range.contains_range(at)
-                });
-            if !is_replaced {
-                edits.replace(at - range.start(), word.to_string());
-            }
+            edits.replace(at - range.start(), word.to_string());
         }
     }
     if !of.closures.is_empty() && range.contains(function.specifiers.start()) {
         edits.insert(function.specifiers.start() - range.start(), 0, BOTH_SIDES);
     }
-    let text = edits.apply(program.text(range).as_bytes())?;
+    // What is removed has statements and words inside.
+    let text = edits.outermost().apply(program.text(range).as_bytes())?;
     Ok(String::from_utf8_lossy(&text).replace("\r\n", "\n"))
 }
 

@@ -111,3 +111,15 @@ impl Step {
         }
     }
 }
+
+/// What the leader does, and a barrier.
+pub(super) fn leader_block(statements: &mut Vec<String>) -> Vec<String> {
+    let statements = std::mem::take(statements);
+    let mut lines = match statements.as_slice() {
+        [] => return Vec::new(),
+        [only] => vec![format!("{LEADS} {only}")],
+        _ => headed(LEADS, block(statements)),
+    };
+    lines.push(BLOCK_BARRIER.to_string());
+    lines
+}

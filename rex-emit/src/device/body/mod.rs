@@ -265,8 +265,8 @@ impl<'p> BodyPrinter<'p> {
     fn statement_indent(&self, range: TextRange) -> String {
         let construct = self
             .program
-            .constructs
-            .values()
+            .constructs_in(range)
+            .map(|(_, construct)| construct)
             .find(|construct| construct.range == range);
         match construct.and_then(|construct| construct.statement) {
             Some(statement) => self.source_indent(statement),

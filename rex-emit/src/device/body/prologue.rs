@@ -4,8 +4,8 @@ use rex_ir::kernel::{ArrayOwner, Prologue};
 use rex_ir::ty::{TypeId, TypeKind};
 use rex_syntax::TextRange;
 
-use super::lines::{block, headed};
-use super::{BLOCK_BARRIER, BodyPrinter, STEP};
+use super::leader::leader_block;
+use super::{BodyPrinter, STEP};
 use crate::common::text::reindent;
 use crate::common::{classes, expr};
 use crate::device::kernel::declare_pointer;
@@ -380,16 +380,4 @@ impl BodyPrinter<'_> {
     pub(super) fn value_type(&self, ty: TypeId) -> String {
         self.program.types.declare_mutable(ty, "")
     }
-}
-
-/// What the leader does, and a barrier.
-pub(super) fn leader_block(statements: &mut Vec<String>) -> Vec<String> {
-    let statements = std::mem::take(statements);
-    let mut lines = match statements.as_slice() {
-        [] => return Vec::new(),
-        [only] => vec![format!("if (threadIdx.x == 0) {only}")],
-        _ => headed("if (threadIdx.x == 0)", block(statements)),
-    };
-    lines.push(BLOCK_BARRIER.to_string());
-    lines
 }

@@ -6,7 +6,7 @@ use rex_ir::program::Program;
 use rex_ir::region::ReductionOperation;
 use rex_ir::ty::{TypeId, TypeKind};
 
-use super::prologue::leader_block;
+use super::leader::leader_block;
 use super::team::barrier;
 use super::{BLOCK_BARRIER, BodyPrinter};
 use crate::common::expr;

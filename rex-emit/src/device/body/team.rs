@@ -9,9 +9,9 @@ use rex_ir::kernel::{
 use rex_ir::ty::{Category, TypeId, TypeKind};
 use rex_syntax::TextRange;
 
+use super::leader::leader_block;
 use super::lines::{block, headed, step_in, unbraced};
 use super::loops::{first_before_last, keep_assigned, lastprivate_target, share};
-use super::prologue::leader_block;
 use super::{BLOCK_BARRIER, BodyPrinter, STEP};
 use crate::common::{classes, expr};
 use smol_str::SmolStr;

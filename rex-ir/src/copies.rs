@@ -13,15 +13,10 @@ impl Program {
     }
 
     fn copies_by_constructor(&self, record: RecordId, depth: usize) -> bool {
-        let found = &self.types.records[record];
-        let bases = || {
-            let named = self.types.records.iter();
-            named.filter(|(_, other)| found.bases.contains(&other.name))
-        };
-        // Bases are known by name, and another class of that name may have itself for a base.
+        let mut bases = self.types.bases(record);
         depth < MAX_DEPTH
             && (self.declares_copy_constructor(record)
-                || bases().any(|(base, _)| self.copies_by_constructor(base, depth + 1))
+                || bases.any(|base| self.copies_by_constructor(base, depth + 1))
                 || self
                     .types
                     .parts(record)

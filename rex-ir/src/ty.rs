@@ -340,6 +340,15 @@ impl TypeTable {
             .map(|field| field.ty)
     }
 
+    /// The base classes of a class. They are known by name, so all classes of that name are among them, itself in damaged text too.
+    pub fn bases(&self, record: RecordId) -> impl Iterator<Item = RecordId> {
+        let names = &self.records[record].bases;
+        let named = self.records.iter();
+        named
+            .filter(|(_, other)| names.contains(&other.name))
+            .map(|(base, _)| base)
+    }
+
     /// Whether objects of the two types are of the same class, or of the same unqualified type.
     ///
     /// A class may have two records: its definition, and what a header or its own members say about it.

@@ -1,8 +1,9 @@
 //! Calls of virtual functions on objects of the host: what an object says of its class is an address of the host's.
 
+use indexmap::IndexSet;
 use rex_ir::program::Program;
 use rex_ir::region::{Call, Callee, CapturedObject, Region, Transport};
-use rex_ir::ty::{Method, Record, TypeId, TypeKind};
+use rex_ir::ty::{Method, TypeId, TypeKind};
 use rex_syntax::TextRange;
 use rex_syntax::diag::{Code, Severity};
 use rex_syntax::kind::{Field, Kind};
@@ -85,21 +86,15 @@ fn is_virtual(program: &Program, ty: TypeId, name: &str) -> bool {
     let Some(record) = types.record(ty) else {
         return false;
     };
-    let mut classes: Vec<&Record> = vec![&types.records[record]];
+    let mut classes = IndexSet::from([record]);
     let mut next = 0;
-    while let Some(class) = classes.get(next).copied() {
+    while let Some(class) = classes.get_index(next).copied() {
         next += 1;
         let has = |method: &Method| method.name == name && method.is_marked_virtual;
-        if class.methods.iter().any(has) {
+        if types.records[class].methods.iter().any(has) {
             return true;
         }
-        let bases = types.records.values();
-        let bases = bases.filter(|record| class.bases.contains(&record.name));
-        for base in bases {
-            if !classes.iter().any(|known| std::ptr::eq(*known, base)) {
-                classes.push(base);
-            }
-        }
+        classes.extend(types.bases(class));
     }
     false
 }

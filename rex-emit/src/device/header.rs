@@ -40,12 +40,14 @@ impl<'p> Device<'p> {
         let has_headers = items.any(|item| {
             item.kind == ItemKind::Include && headers::is_of_project(self.program, item.range)
         });
-        let mut used: BTreeSet<&str> = BTreeSet::new();
-        for token in lex::tokens(source, whole) {
-            if token.kind == TokenKind::Identifier {
-                used.insert(token.text(source));
-            }
-        }
+        let is_asked_for = |word: &&str| {
+            *word == VERSION_OF_C || WORDS_OF_C.iter().any(|(known, _)| known == word)
+        };
+        let used: BTreeSet<&str> = lex::tokens(source, whole)
+            .filter(|token| token.kind == TokenKind::Identifier)
+            .map(|token| token.text(source))
+            .filter(is_asked_for)
+            .collect();
         for (word, meaning) in WORDS_OF_C {
             if has_headers || used.contains(word) {
                 self.line(format!("#define {word} {meaning}").trim_end());
@@ -133,7 +135,7 @@ impl<'p> Device<'p> {
         // What only C++ reads has them as keywords.
         let is_read = |token: &lex::Token| !self.program.unit.is_inactive(token.range);
         let used: BTreeSet<&str> = lex::tokens(source, whole)
-            .filter(|token| token.kind == lex::TokenKind::Identifier)
+            .filter(|token| token.kind == TokenKind::Identifier)
             .filter(|token| lex::CXX_KEYWORDS.contains(&token.text(source)))
             .filter(is_read)
             .map(|token| token.text(source))

@@ -6,6 +6,7 @@ use rex_ir::namer;
 use rex_ir::program::{DeviceFunction, Program};
 use rex_syntax::edit::EditConflict;
 use rex_syntax::layout::indent_at;
+use rex_syntax::source::Language;
 use rex_syntax::{TextRange, TextSize, lex};
 use smol_str::SmolStr;
 
@@ -65,19 +66,18 @@ impl<'p> Device<'p> {
         self.program.device_function(function).is_some()
     }
 
-    pub(super) fn function(&mut self, id: FunctionId) -> Result<(), EditConflict> {
+    pub(super) fn function(&mut self, id: FunctionId, item: TextRange) -> Result<(), EditConflict> {
         let Some(device) = self.program.device_function(id) else {
             return Ok(());
         };
         let function: &Function = &self.program.functions[id];
         let marker = self.marker(&function.name, function.class.is_some());
-        let printed = [
-            Some(print(self.program, device, marker)),
-            print_team_form(self.program, device),
-        ];
-        for text in printed.into_iter().flatten() {
-            self.out.push('\n');
-            self.line(&text);
+        let text = self.linked(item, &function.name, &print(self.program, device, marker));
+        self.out.push('\n');
+        self.line(&text);
+        if let Some(text) = print_team_form(self.program, device) {
+            let text = self.linked(item, &function.name, &text);
+            self.line(&format!("\n{COMMENT}\n{text}"));
         }
         Ok(())
     }
@@ -98,25 +98,42 @@ impl<'p> Device<'p> {
         let external = !defined && self.is_external(name);
         if defined || external {
             self.header();
-            let text = self.text_of(range);
+            let text = self.with_parameters(name, self.text_of(range));
             let text = without_extern(&text);
             let (head, rest) = text.split_at(template_heads(text));
+            let declared = format!("{head}{}{rest}", self.marker(name, false));
+            let linked = self.linked(range, name, &declared);
             // `extern template` would mean something else.
-            let storage = match external && head.is_empty() {
+            let storage = match external && head.is_empty() && linked == declared {
                 true => "extern ",
                 false => "",
             };
-            self.line(&format!(
-                "{head}{storage}{}{rest}",
-                self.marker(name, false)
-            ));
+            self.line(&format!("{storage}{linked}"));
             if let Some(text) = declare_team_form(self.program, name, range) {
+                let text = self.linked(range, name, &self.with_parameters(name, text));
                 self.line(&text);
             }
         } else if self.program.instances.names.contains(name) {
             self.header();
             let text = self.program.text(range).replace("\r\n", "\n");
             self.line(&text);
+        }
+    }
+}
+
+impl Device<'_> {
+    /// A declaration with the parameters of the definition where it says none: in C that is no statement about them.
+    fn with_parameters(&self, name: &str, declaration: String) -> String {
+        let program = self.program;
+        let mut functions = program.functions.values();
+        let Some(head) = declaration.strip_suffix("();") else {
+            return declaration;
+        };
+        match functions.find(|function| function.name == name) {
+            Some(function) if program.language() == Language::C => {
+                format!("{head}{};", program.text(function.parameters))
+            }
+            _ => declaration,
         }
     }
 }
@@ -164,12 +181,12 @@ pub(super) fn print_team_form(program: &Program, device: &DeviceFunction) -> Opt
     let mut lines = printer.plan(&team.body, "");
     let first = lines.first_mut()?;
     *first = format!("{}{first}{references}", team_head(program, function));
-    Some(format!("{COMMENT}\n{}", lines.join("\n")))
+    Some(lines.join("\n"))
 }
 
 /// The form for a team of a function in a class body, behind the function itself.
 pub(super) fn print_team_member(program: &Program, device: &DeviceFunction) -> Option<String> {
-    let text = print_team_form(program, device)?;
+    let text = format!("{COMMENT}\n{}", print_team_form(program, device)?);
     let start = program.functions[device.function].range.start();
     let indent = indent_at(program.source(), start);
     let lines: Vec<String> = text

@@ -10,6 +10,7 @@ mod function;
 mod header;
 mod instances;
 mod kernel;
+mod linkage;
 mod macros;
 mod namespaces;
 mod reductions;
@@ -33,7 +34,7 @@ use crate::common::cuda_names;
 
 use body::BodyPrinter;
 use class::Classes;
-use function::without_extern;
+use linkage::is_linkage;
 use macros::MacroState;
 
 /// Prints the device file.
@@ -56,6 +57,8 @@ pub(crate) fn emit(program: &Program) -> Result<Vec<u8>, EditConflict> {
         own_cuda_names,
         renamed_keywords: BTreeSet::new(),
         names_in_headers,
+        internal_functions: linkage::internal_functions(program),
+        in_linkage_block: false,
         classes: Classes::of(program),
     };
     let name = program.sources.file(program.unit.file).name();
@@ -108,6 +111,10 @@ struct Device<'p> {
     renamed_keywords: BTreeSet<&'p str>,
     /// Names of the program that CUDA has, too.
     own_cuda_names: BTreeSet<&'p str>,
+    /// Functions that the file keeps to itself.
+    internal_functions: BTreeSet<&'p str>,
+    /// What is printed stands in a block `extern "C" {`.
+    in_linkage_block: bool,
     classes: Classes<'p>,
 }
 
@@ -176,16 +183,18 @@ impl<'p> Device<'p> {
                 ItemKind::Function(function) => {
                     if self.is_device_function(*function) {
                         self.header();
-                        self.function(*function)?;
+                        self.function(*function, item.range)?;
                     } else {
                         self.host_function(*function)?;
                     }
                 }
                 ItemKind::Prototype(name) => self.prototype(name, item.range),
                 ItemKind::Variables(symbols) => self.variables(symbols, item.range)?,
-                // Device code of C and of C++ is compiled alike, so both name functions alike.
+                // The block may hold includes of C++, so each function says its linkage.
                 ItemKind::Block { open, items } if is_linkage(self.program.text(*open)) => {
+                    let around = std::mem::replace(&mut self.in_linkage_block, true);
                     self.items(items)?;
+                    self.in_linkage_block = around;
                 }
                 ItemKind::Block { open, items } => {
                     if self.block_is_needed(items) || self.is_named_namespace(*open) {
@@ -324,9 +333,4 @@ impl<'p> Device<'p> {
         self.line("}");
         Ok(())
     }
-}
-
-/// Whether the head of a block is `extern "C" {`.
-fn is_linkage(head: &str) -> bool {
-    without_extern(head).len() < head.len()
 }

@@ -1,0 +1,116 @@
+//! C linkage of functions: files of C and of C++ call each other's device functions by names that say nothing of parameters.
+
+use std::collections::BTreeSet;
+
+use rex_ir::item::{Item, ItemKind};
+use rex_ir::program::Program;
+use rex_syntax::source::Language;
+use rex_syntax::{TextRange, lex};
+
+use super::Device;
+use super::function::without_extern;
+
+/// Functions of the C library that headers of device code may declare where those of the program do not: a function of the program with such a name
+/// is one of C++, told from them by its parameters.
+const OF_C_LIBRARY: [&str; 32] = [
+    "abs",
+    "basename",
+    "bcmp",
+    "bcopy",
+    "bzero",
+    "clock",
+    "div",
+    "drem",
+    "exp10",
+    "ffs",
+    "gamma",
+    "getline",
+    "index",
+    "j0",
+    "j1",
+    "jn",
+    "labs",
+    "pow10",
+    "random",
+    "remove",
+    "rename",
+    "rindex",
+    "scalb",
+    "select",
+    "signal",
+    "significand",
+    "system",
+    "time",
+    "wait",
+    "y0",
+    "y1",
+    "yn",
+];
+
+impl Device<'_> {
+    /// Whether the function that an item declares or defines has C linkage, as far as the item and the blocks around it say.
+    fn has_c_linkage(&self, item: TextRange, name: &str) -> bool {
+        let program = self.program;
+        let is_c = program.language() == Language::C;
+        (is_c || self.in_linkage_block || is_linkage(program.text(item)))
+            && !self.internal_functions.contains(name)
+            && !OF_C_LIBRARY.contains(&name)
+    }
+
+    /// A function of an item with its linkage. One specification takes no `extern` behind it, which a macro may say.
+    pub(super) fn linked(&self, item: TextRange, name: &str, text: &str) -> String {
+        if !self.has_c_linkage(item, name) {
+            return text.to_string();
+        }
+        let head = head_of(self.program, item, name);
+        match says(self.program, head, "extern") {
+            Some(macro_at) if self.program.text(macro_at) != "extern" => {
+                format!("extern \"C\" {{\n{text}\n}}")
+            }
+            _ => format!("extern \"C\" {text}"),
+        }
+    }
+}
+
+/// Whether a text begins with `extern` and a language.
+pub(super) fn is_linkage(text: &str) -> bool {
+    let rest = text.strip_prefix("extern").map(str::trim_start);
+    rest.is_some_and(|rest| rest.starts_with('"')) && without_extern(text).len() < text.len()
+}
+
+/// The functions that a file keeps to itself: a declaration of them says `static`.
+pub(super) fn internal_functions(program: &Program) -> BTreeSet<&str> {
+    let mut found = BTreeSet::new();
+    let mut pending: Vec<&Item> = program.items.iter().collect();
+    while let Some(item) = pending.pop() {
+        let name = match &item.kind {
+            ItemKind::Block { items, .. } => {
+                pending.extend(items);
+                continue;
+            }
+            ItemKind::Prototype(name) => name,
+            ItemKind::Function(id) => &program.functions[*id].name,
+            _ => continue,
+        };
+        if says(program, head_of(program, item.range, name), "static").is_some() {
+            found.insert(name.as_str());
+        }
+    }
+    found
+}
+
+/// What stands in a declaration before the name that it declares.
+fn head_of(program: &Program, item: TextRange, name: &str) -> TextRange {
+    let mut words = lex::identifiers(program.source(), item);
+    let at = words.find(|at| program.text(*at) == name);
+    TextRange::new(item.start(), at.map_or(item.end(), |at| at.start()))
+}
+
+/// Where a word is said, if only by a macro.
+fn says(program: &Program, head: TextRange, word: &str) -> Option<TextRange> {
+    lex::identifiers(program.source(), head).find(|at| {
+        let said = program.text(*at);
+        let mut names = program.macro_names(said, *at).into_iter();
+        said == word || names.any(|name| name == word)
+    })
+}

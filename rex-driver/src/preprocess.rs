@@ -3,6 +3,9 @@
 //! The expanded text tells the compiler about types and macros from headers. It costs one process
 //! per file, so files that cannot have anything to offload are spared it.
 
+mod prelude;
+
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
@@ -15,7 +18,8 @@ use rex_syntax::source::Language;
 use crate::build::command::{Command, folder_of};
 use crate::error::Error;
 use crate::flags::CompilerFlags;
-use crate::toolchain::HostCompiler;
+use crate::toolchain::{HostCompiler, HostCompilerCache};
+use prelude::{Head, Key, Prelude, Preludes};
 
 /// Where a source file's bytes came from.
 #[derive(Clone, Copy, Debug)]
@@ -35,31 +39,115 @@ pub enum Expansion {
     Failed(String),
 }
 
-/// Expands a file as the user's compiler would, keeping line markers and macro definitions.
-///
-/// `words` are the flags that matter to the preprocessor.
-///
-/// # Errors
-/// [`Error::Start`] if the compiler cannot be started.
-pub fn expand(
-    origin: Origin<'_>,
-    bytes: &[u8],
-    language: Language,
-    words: &[OsString],
-    compiler: &HostCompiler,
-) -> Result<Expansion, Error> {
-    let language_name = match language {
+/// A file to expand.
+#[derive(Clone, Copy, Debug)]
+pub struct Job<'a> {
+    /// Where the bytes came from.
+    pub origin: Origin<'a>,
+    /// The file's bytes.
+    pub bytes: &'a [u8],
+    /// The language it is read as.
+    pub language: Language,
+    /// The flags that matter to the preprocessor.
+    pub words: &'a [OsString],
+}
+
+impl Job<'_> {
+    /// The file's name in line markers.
+    fn name(&self) -> Cow<'_, str> {
+        match self.origin {
+            Origin::File(path) => path.to_string_lossy(),
+            Origin::Stdin(name) => name.into(),
+        }
+    }
+}
+
+/// The host compiler's preprocessor, for the files of one run.
+#[derive(Debug, Default)]
+pub struct Preprocessor {
+    /// The compilers whose preprocessors they are.
+    pub compilers: HostCompilerCache,
+    preludes: Preludes,
+}
+
+impl Preprocessor {
+    /// Expands a file as the user's compiler would, keeping line markers and macro definitions.
+    ///
+    /// # Errors
+    /// [`Error::Start`] if the compiler cannot be started.
+    pub fn expand(&self, job: Job<'_>, compiler: &HostCompiler) -> Result<Expansion, Error> {
+        let name = job.name();
+        let head = std::str::from_utf8(job.bytes)
+            .ok()
+            .and_then(|text| Head::of(text, &name))
+            // Lists of dependencies name all headers.
+            .filter(|_| {
+                !job.words
+                    .iter()
+                    .any(|word| word.as_encoded_bytes().starts_with(b"-M"))
+            });
+        let Some(head) = head else {
+            return run(job, compiler);
+        };
+        let key = key_of(job, compiler, &head);
+        if let Some(prelude) = self.preludes.find(&key) {
+            let rest = prelude.rest_of(&head);
+            let of_rest = Job {
+                origin: Origin::Stdin(&name),
+                bytes: rest.as_bytes(),
+                ..job
+            };
+            if let Expansion::Text(rest) = run(of_rest, compiler)?
+                && let Some(text) = prelude.with_rest(&head, &rest)
+            {
+                return Ok(Expansion::Text(text));
+            }
+        }
+        let expansion = run(job, compiler)?;
+        if let Expansion::Text(text) = &expansion
+            && let Ok(text) = std::str::from_utf8(text)
+            && let Some(prelude) = Prelude::cut(key, &head, text)
+        {
+            self.preludes.keep(prelude);
+        }
+        Ok(expansion)
+    }
+}
+
+/// What the expansion of a file's head follows from.
+fn key_of(job: Job<'_>, compiler: &HostCompiler, head: &Head<'_>) -> Key {
+    let mut command = vec![compiler.program.clone().into_os_string()];
+    command.extend(compiler.leading.iter().cloned());
+    command.push(name_of(job.language).into());
+    command.extend(job.words.iter().cloned());
+    let names_headers_in_quotes = head.directives.contains('"');
+    let folder = match job.origin {
+        Origin::File(path) if names_headers_in_quotes => folder_of(path).to_owned(),
+        Origin::File(_) | Origin::Stdin(_) => PathBuf::new(),
+    };
+    Key {
+        command,
+        folder,
+        directives: head.directives.clone(),
+    }
+}
+
+fn name_of(language: Language) -> &'static str {
+    match language {
         Language::C => "c",
         Language::Cxx => "c++",
-    };
-    let input = match origin {
-        Origin::File(path) => path.as_os_str().to_owned(),
-        Origin::Stdin(_) => OsString::from("-"),
+    }
+}
+
+fn run(job: Job<'_>, compiler: &HostCompiler) -> Result<Expansion, Error> {
+    let input = match job.origin {
+        Origin::File(path) => path.as_os_str(),
+        Origin::Stdin(_) => "-".as_ref(),
     };
     let command = Command::of_compiler(compiler)
         .args(["-E", "-dD"])
-        .args(with_system_folders(words))
-        .args(["-w", "-x", language_name])
+        .args(with_system_folders(job.words))
+        .args(["-w", "-x", name_of(job.language)])
         .arg(input);
     let start_error = |source| Error::Start {
         program: command.program.clone(),
@@ -67,10 +155,9 @@ pub fn expand(
     };
     let mut child = Process::new(&command.program)
         .args(&command.args)
-        .stdin(if matches!(origin, Origin::Stdin(_)) {
-            Stdio::piped()
-        } else {
-            Stdio::null()
+        .stdin(match job.origin {
+            Origin::Stdin(_) => Stdio::piped(),
+            Origin::File(_) => Stdio::null(),
         })
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -79,13 +166,13 @@ pub fn expand(
     let output = std::thread::scope(|scope| {
         if let Some(mut stdin) = child.stdin.take() {
             // A preprocessor that stops reading early reports why itself.
-            scope.spawn(move || drop(stdin.write_all(bytes)));
+            scope.spawn(move || drop(stdin.write_all(job.bytes)));
         }
         child.wait_with_output()
     })
     .map_err(start_error)?;
     Ok(if output.status.success() {
-        Expansion::Text(match origin {
+        Expansion::Text(match job.origin {
             Origin::File(_) => output.stdout,
             Origin::Stdin(name) => rename_stdin(&output.stdout, name),
         })

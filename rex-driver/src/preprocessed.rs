@@ -3,6 +3,7 @@
 //! The device compiler has headers of its own, so text of the system's headers must not reach device code.
 //! Each run of it becomes one `#include` of the header it began with. Lines keep their numbers.
 
+use rex_syntax::expansion::Marker;
 use rex_syntax::source::Language;
 
 /// How far a source is preprocessed.
@@ -44,33 +45,9 @@ pub fn language_of_expanded(name: &str) -> Option<Language> {
     }
 }
 
-/// A line that says where the following ones come from: `# 1 "/usr/include/stdio.h" 1 3 4`.
-struct Marker<'t> {
-    name: &'t str,
-    enters: bool,
-    leaves: bool,
-    is_system: bool,
-}
-
-impl Marker<'_> {
-    fn parse(line: &str) -> Option<Marker<'_>> {
-        let rest = line.strip_prefix("# ")?;
-        let (number, rest) = rest.split_once(' ')?;
-        number.parse::<u32>().ok()?;
-        let (name, flags) = rest.strip_prefix('"')?.rsplit_once('"')?;
-        let has = |flag: &str| flags.split_whitespace().any(|word| word == flag);
-        Some(Marker {
-            name,
-            enters: has("1"),
-            leaves: has("2"),
-            is_system: has("3"),
-        })
-    }
-
-    /// What the compiler adds in front of a file by itself.
-    fn is_built_in(&self) -> bool {
-        self.name.starts_with('<') || self.name.ends_with("/stdc-predef.h")
-    }
+/// What the compiler adds in front of a file by itself.
+fn is_built_in(marker: &Marker<'_>) -> bool {
+    marker.is_pseudo() || marker.name.ends_with("/stdc-predef.h")
 }
 
 /// How the preprocessor finds a header of the system again: by its name below an include folder.
@@ -96,7 +73,7 @@ pub fn with_includes(text: &[u8]) -> Vec<u8> {
             match depth {
                 0 if marker.enters && marker.is_system => {
                     depth = 1;
-                    if !marker.is_built_in() {
+                    if !is_built_in(&marker) {
                         out.push_str(&format!("#include {}", include_name(marker.name)));
                     }
                 }

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rayon::prelude::*;
 use rex_emit::{ArtifactKind, ArtifactSet};
@@ -20,12 +21,12 @@ use crate::compile_commands::CompileCommands;
 use crate::compiler::{Compilation, Compiler, SourceInput};
 use crate::error::Error;
 use crate::flags::{CompilerFlags, language_of};
-use crate::preprocess::{Expansion, Origin, expand, include_folders, may_offload};
+use crate::preprocess::{Expansion, Job, Origin, Preprocessor, include_folders, may_offload};
 use crate::preprocessed::{Form, with_includes};
 use crate::splice::{Search, Spliced};
-use crate::toolchain::{HostCompiler, Surroundings, find_host_compiler};
+use crate::toolchain::Surroundings;
 
-/// The settings all inputs of one invocation share.
+/// The settings all inputs of one invocation share, and what was found out for one and serves the others.
 #[derive(Clone, Debug)]
 pub struct Session {
     /// The machine.
@@ -38,6 +39,8 @@ pub struct Session {
     pub preprocessor_words: Vec<OsString>,
     /// Where the build system says how it compiles the files.
     pub compile_commands: CompileCommands,
+    /// The compilers that preprocess, and what they made of the beginnings of files.
+    pub preprocessor: Arc<Preprocessor>,
 }
 
 /// One input and what lowering it gave.
@@ -288,7 +291,10 @@ impl Session {
         flags: &CompilerFlags,
         own_words: &[OsString],
     ) -> Result<Vec<u8>, String> {
-        let compiler: HostCompiler = find_host_compiler(&self.surroundings, language)
+        let compiler = self
+            .preprocessor
+            .compilers
+            .find(&self.surroundings, language)
             .map_err(|missing| missing.to_string())?;
         let mut words = flags.for_preprocessing(language);
         words.extend(own_words.iter().cloned());
@@ -297,7 +303,13 @@ impl Session {
                 .first()
                 .map(OsString::from),
         );
-        match expand(origin, bytes, language, &words, &compiler) {
+        let job = Job {
+            origin,
+            bytes,
+            language,
+            words: &words,
+        };
+        match self.preprocessor.expand(job, compiler) {
             Ok(Expansion::Text(text)) => Ok(text),
             Ok(Expansion::Failed(messages)) => {
                 let program = compiler.program.display();

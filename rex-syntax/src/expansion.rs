@@ -3,14 +3,18 @@
 //! Answers three questions that the raw text cannot: which conditional arms are active, which macros are defined where, and what the
 //! headers declare. It reads text that the driver obtained; it runs nothing.
 
+mod marker;
+mod read;
+
 use std::sync::OnceLock;
 
-use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 use text_size::{TextRange, TextSize};
 
 use crate::declarations::{HeaderIndex, Index};
 use crate::lex;
+
+pub use marker::Marker;
 
 /// Whether a line of the main file reached the compiler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,7 +97,7 @@ impl Expansion {
             Ok(text) => text,
             Err(error) => crate::source::same_length_text(error.as_bytes()),
         };
-        Reader::new(text, main_name).read()
+        read::Reader::new(text, main_name).read()
     }
 
     /// Whether a line of the main file (1-based) reached the compiler.
@@ -151,39 +155,32 @@ impl Expansion {
 
     /// Directives of target constructs in headers of the project: the header's name and the 1-based line.
     pub fn target_regions_in_headers(&self) -> Vec<(SmolStr, u32)> {
-        let mut found = Vec::new();
-        for (at, _) in self.text.match_indices("#pragma omp ") {
-            let line = self.text[at..].lines().next().unwrap_or("");
-            let is_target = line.split_whitespace().nth(2) == Some("target");
-            let Ok(at) = TextSize::try_from(at) else {
-                continue;
-            };
-            if is_target && let (HeaderOrigin::User { file }, line) = self.place_of(at) {
-                found.push((file, line));
-            }
-        }
-        found
+        self.directives_in_headers()
+            .filter(|(_, directive)| directive.split_whitespace().nth(2) == Some("target"))
+            .filter_map(|(at, _)| match self.place_of(at) {
+                (HeaderOrigin::User { file }, line) => Some((file, line)),
+                (HeaderOrigin::Main | HeaderOrigin::System, _) => None,
+            })
+            .collect()
     }
 
     /// Headers of the project with directives that concern the device, by the names in their line markers.
     pub fn headers_with_device_directives(&self) -> Vec<SmolStr> {
-        let mut found: Vec<SmolStr> = Vec::new();
-        for (at, _) in self.text.match_indices("#pragma omp ") {
-            let line = self.text[at..].lines().next().unwrap_or("");
-            let mut words = line
+        let concerns_device = |directive: &str| {
+            let mut words = directive
                 .split(|c: char| c.is_whitespace() || c == '(')
                 .filter(|word| !word.is_empty())
                 .skip(2);
-            let concerns_device = match words.next() {
+            match words.next() {
                 Some("target") => true,
                 Some("declare") => matches!(words.next(), Some("target" | "mapper" | "reduction")),
                 Some("begin") => words.next() == Some("declare") && words.next() == Some("target"),
                 _ => false,
-            };
-            let Ok(at) = TextSize::try_from(at) else {
-                continue;
-            };
-            if concerns_device
+            }
+        };
+        let mut found: Vec<SmolStr> = Vec::new();
+        for (at, directive) in self.directives_in_headers() {
+            if concerns_device(directive)
                 && let (HeaderOrigin::User { file }, _) = self.place_of(at)
                 && !found.contains(&file)
             {
@@ -191,6 +188,19 @@ impl Expansion {
             }
         }
         found
+    }
+
+    /// The directives in headers of the project: where each begins, and its line.
+    fn directives_in_headers(&self) -> impl Iterator<Item = (TextSize, &str)> {
+        let user = |segment: &&Segment| segment.place == Place::User;
+        self.segments.iter().filter(user).flat_map(|segment| {
+            let text = lex::slice(&self.text, segment.range);
+            text.match_indices("#pragma omp ").map(move |(at, _)| {
+                let line = text[at..].lines().next().unwrap_or("");
+                let at = TextSize::try_from(at).unwrap_or_default();
+                (segment.range.start() + at, line)
+            })
+        })
     }
 
     /// The words that the `#include` in this line of the main file (1-based) brings, macros aside. Empty if it only defines macros.
@@ -301,272 +311,5 @@ impl LineSet {
     }
 }
 
-struct Reader {
-    expansion: Expansion,
-    code: Vec<u8>,
-    file_indices: FxHashMap<SmolStr, u32>,
-    main: Option<u32>,
-    main_name: SmolStr,
-    /// The file, place and next line being read.
-    file: u32,
-    place: Place,
-    line: u32,
-    /// The last line of the main file that was seen.
-    main_line: u32,
-    /// The first entry of `defines` that came from the `#include` being read.
-    include_start: usize,
-    segment_start: usize,
-    segment_line: u32,
-}
-
-impl Reader {
-    fn new(text: String, main_name: &str) -> Reader {
-        let quoted = format!("\"{main_name}\"");
-        let is_marker = |line: &str| line.starts_with("# ") && line.contains(&quoted);
-        let is_named = text.lines().any(is_marker);
-        Reader {
-            code: text.as_bytes().to_vec(),
-            expansion: Expansion {
-                text,
-                code: String::new(),
-                files: Vec::new(),
-                segments: Vec::new(),
-                defines: Vec::new(),
-                active: LineSet::default(),
-                declarations: OnceLock::new(),
-                line_ends: OnceLock::new(),
-            },
-            file_indices: FxHashMap::default(),
-            main: None,
-            main_name: if is_named {
-                main_name.into()
-            } else {
-                SmolStr::default()
-            },
-            file: 0,
-            place: Place::System,
-            line: 1,
-            main_line: 0,
-            include_start: 0,
-            segment_start: 0,
-            segment_line: 1,
-        }
-    }
-
-    fn read(mut self) -> Expansion {
-        let text = std::mem::take(&mut self.expansion.text);
-        let mut at = 0;
-        for line in text.split_inclusive('\n') {
-            let content = line.trim_end_matches(['\n', '\r']);
-            if content.starts_with('#') {
-                self.code[at..at + content.len()].fill(b' ');
-            }
-            match content.strip_prefix("# ").and_then(parse_marker) {
-                Some(marker) => {
-                    self.end_segment(at);
-                    self.enter(&marker);
-                    self.segment_start = at + line.len();
-                    self.segment_line = self.line;
-                }
-                None => self.content_line(at, content),
-            }
-            at += line.len();
-        }
-        self.end_segment(at);
-        self.expansion.text = text;
-        // Whole lines of blanks between whole lines of text: still UTF-8.
-        self.expansion.code = String::from_utf8(self.code).unwrap_or_default();
-        self.expansion
-    }
-
-    /// Empty ones of the main file say where an `#include` ended: the next text may stand many lines below.
-    fn end_segment(&mut self, end: usize) {
-        if end > self.segment_start || self.place == Place::Main {
-            self.expansion.segments.push(Segment {
-                range: lex::range(self.segment_start, end),
-                first_line: self.segment_line,
-                file: self.file,
-                place: self.place,
-            });
-        }
-    }
-
-    fn enter(&mut self, marker: &Marker<'_>) {
-        let was_main = self.place == Place::Main;
-        let file = self.file_index(marker.name);
-        let is_pseudo = marker.name.starts_with('<');
-        if self.main.is_none() && !is_pseudo {
-            let is_main = self.main_name.is_empty() || marker.name == self.main_name;
-            self.main = is_main.then_some(file);
-        }
-        self.file = file;
-        self.line = marker.line;
-        self.place = if self.main == Some(file) {
-            Place::Main
-        } else if marker.is_system || is_pseudo {
-            Place::System
-        } else {
-            Place::User
-        };
-        match (was_main, self.place == Place::Main) {
-            (true, false) => self.include_start = self.expansion.defines.len(),
-            (false, true) if marker.is_return && marker.line > 1 => self.return_to_main(marker),
-            _ => {}
-        }
-    }
-
-    /// The line before the one returned to is the `#include`.
-    fn return_to_main(&mut self, marker: &Marker<'_>) {
-        self.main_line = marker.line - 1;
-        self.expansion.active.insert(self.main_line);
-        for define in &mut self.expansion.defines[self.include_start..] {
-            define.main_line = self.main_line;
-        }
-    }
-
-    fn file_index(&mut self, name: &str) -> u32 {
-        if let Some(&idx) = self.file_indices.get(name) {
-            return idx;
-        }
-        let files = &mut self.expansion.files;
-        let idx = u32::try_from(files.len()).unwrap_or(u32::MAX);
-        files.push(name.into());
-        self.file_indices.insert(name.into(), idx);
-        idx
-    }
-
-    fn content_line(&mut self, at: usize, content: &str) {
-        let in_main = self.place == Place::Main;
-        if in_main && !content.trim_start().is_empty() {
-            self.main_line = self.line;
-            self.expansion.active.insert(self.line);
-        }
-        let define = content.strip_prefix("#define ").map(|rest| (rest, false));
-        let undef = || content.strip_prefix("#undef ").map(|rest| (rest, true));
-        if let Some((rest, is_undef)) = define.or_else(undef) {
-            let end = at + content.len();
-            self.expansion.defines.push(DefineLine {
-                rest: lex::range(end - rest.len(), end),
-                is_undef,
-                file: self.file,
-                place: self.place,
-                main_line: self.main_line,
-            });
-        }
-        self.line = self.line.saturating_add(1);
-    }
-}
-
-/// A line marker: `# 12 "name" 1 3`.
-struct Marker<'t> {
-    line: u32,
-    name: &'t str,
-    is_return: bool,
-    is_system: bool,
-}
-
-fn parse_marker(rest: &str) -> Option<Marker<'_>> {
-    let (line, rest) = rest.split_once(" \"")?;
-    let (name, flags) = rest.rsplit_once('"')?;
-    let has = |flag: &str| flags.split_ascii_whitespace().any(|word| word == flag);
-    Some(Marker {
-        line: line.parse().ok()?,
-        name,
-        is_return: has("2"),
-        is_system: has("3"),
-    })
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const TEXT: &str = r#"# 0 "m.c"
-# 0 "<built-in>"
-#define __x86_64__ 1
-# 0 "<command-line>"
-# 1 "m.c"
-#define FIRST 1
-# 1 "/usr/include/stdio.h" 1 3 4
-#define EOF (-1)
-int printf(const char *, ...);
-# 13 "m.c" 2
-# 1 "own.h" 1
-#undef FIRST
-int own;
-# 15 "m.c" 2
-
-int main() {
-# 30 "m.c"
-}
-"#;
-
-    #[test]
-    fn an_include_brings_words_or_only_macros() {
-        let text = "# 1 \"a.c\"\nvoid f() {\n# 1 \"m.h\" 1\n#define X 1\n# 3 \"a.c\" 2\n# 1 \"k.h\" 1\nx = 1;\n# 4 \"a.c\" 2\n}\n";
-        let expansion = Expansion::parse(text.into(), "a.c");
-        assert_eq!(expansion.words_included_at(2).count(), 0);
-        assert_eq!(
-            expansion.words_included_at(3).collect::<Vec<_>>(),
-            ["x", "=", "1;"]
-        );
-    }
-
-    #[test]
-    fn an_include_may_have_blank_lines_behind_it() {
-        let text = "# 1 \"a.c\"\n# 1 \"k.h\" 1\nx = 1;\n# 2 \"a.c\" 2\n# 15 \"a.c\"\nint y;\n";
-        let expansion = Expansion::parse(text.into(), "a.c");
-        assert_eq!(
-            expansion.words_included_at(1).collect::<Vec<_>>(),
-            ["x", "=", "1;"]
-        );
-    }
-
-    #[test]
-    fn lines_of_the_main_file_are_evidence() {
-        let expansion = Expansion::parse(TEXT.into(), "m.c");
-        let active: Vec<u32> = (0..40)
-            .filter(|&line| expansion.is_active(line) == Activity::Active)
-            .collect();
-        assert_eq!(active, [1, 12, 14, 16, 30]);
-    }
-
-    #[test]
-    fn defines_know_the_include_that_brought_them() {
-        let expansion = Expansion::parse(TEXT.into(), "other-name.c");
-        let found: Vec<_> = expansion
-            .defines()
-            .iter()
-            .map(|define| {
-                (
-                    lex::slice(TEXT, define.rest),
-                    define.place,
-                    define.main_line,
-                )
-            })
-            .collect();
-        assert_eq!(
-            found,
-            [
-                ("__x86_64__ 1", Place::System, 0),
-                ("FIRST 1", Place::Main, 1),
-                ("EOF (-1)", Place::System, 12),
-                ("FIRST", Place::User, 14),
-            ]
-        );
-    }
-
-    #[test]
-    fn a_header_can_be_the_main_file() {
-        let text = "# 1 \"m.c\"\n#define A 1\n# 1 \"own.h\" 1\n#define B A\nint own;\n# 3 \"m.c\" 2\nint x;\n";
-        let expansion = Expansion::parse(text.into(), "own.h");
-        assert_eq!(expansion.is_active(2), Activity::Active);
-        assert_eq!(expansion.is_active(3), Activity::Inactive);
-        let lines: Vec<u32> = expansion
-            .defines()
-            .iter()
-            .map(|define| define.main_line)
-            .collect();
-        assert_eq!(lines, [0, 1]);
-    }
-}
+mod tests;

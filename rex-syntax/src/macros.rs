@@ -174,7 +174,8 @@ impl MacroTable {
             let Some(name) = define.name(expansion.text()) else {
                 continue;
             };
-            self.any_pragma |= slice(expansion.text(), define.rest).contains("_Pragma");
+            self.any_pragma =
+                self.any_pragma || slice(expansion.text(), define.rest).contains("_Pragma");
             let source = match define.is_undef {
                 true => EventSource::Undef,
                 false => EventSource::Header(idx),

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rex_emit::ArtifactKind;
 use rex_syntax::source::Language;
@@ -86,6 +87,7 @@ pub(super) fn one(cx: &Cx, source: &Source, step: Step, output: &Path) -> Result
         stdin_name: String::new(),
         preprocessor_words: dependency_words(cx, source, output),
         compile_commands: CompileCommands::default(),
+        preprocessor: Arc::default(),
     };
     let lowered = session.lower(&source.path, source.language, source.form)?;
     let compilation = &lowered.compilation;

@@ -16,6 +16,7 @@ mod version;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use args::{Cli, ColorChoice, Command, CompileCommandsArgs, GlobalArgs};
 
@@ -236,6 +237,7 @@ impl Context {
             stdin_name: stdin_name.to_owned(),
             preprocessor_words: Vec::new(),
             compile_commands,
+            preprocessor: Arc::default(),
         })
     }
 

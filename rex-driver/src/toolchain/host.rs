@@ -2,6 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
+use std::sync::OnceLock;
 
 use super::discover::{Surroundings, output_of};
 use super::{Missing, Search};
@@ -45,6 +46,33 @@ impl HostCompilers {
             Language::C => &self.c,
             Language::Cxx => &self.cxx,
         }
+    }
+}
+
+/// The compilers of one machine: each is looked for, and asked for its version, once.
+#[derive(Debug, Default)]
+pub struct HostCompilerCache {
+    c: OnceLock<Result<HostCompiler, Missing>>,
+    cxx: OnceLock<Result<HostCompiler, Missing>>,
+}
+
+impl HostCompilerCache {
+    /// The compiler of one language, on a machine that is the same for all calls.
+    ///
+    /// # Errors
+    /// [`Missing`] names the variables and programs that were tried.
+    pub fn find(
+        &self,
+        surroundings: &Surroundings,
+        language: Language,
+    ) -> Result<&HostCompiler, &Missing> {
+        let found = match language {
+            Language::C => &self.c,
+            Language::Cxx => &self.cxx,
+        };
+        found
+            .get_or_init(|| find_host_compiler(surroundings, language))
+            .as_ref()
     }
 }
 

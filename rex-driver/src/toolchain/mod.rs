@@ -16,8 +16,8 @@ use std::fmt;
 
 pub use discover::{Surroundings, Version};
 pub use host::{
-    Family, HostCompiler, HostCompilers, find_host_compiler, find_host_compilers,
-    locate_host_compiler,
+    Family, HostCompiler, HostCompilerCache, HostCompilers, find_host_compiler,
+    find_host_compilers, locate_host_compiler,
 };
 pub use nvptx::{DeviceCompiler, find_device_compiler, gpu_architecture, has_nvidia_driver};
 pub use offload::{

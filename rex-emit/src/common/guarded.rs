@@ -1,6 +1,7 @@
 //! The include of a helper file below the user's macros: those that would change its text are out of force there.
 
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
 use rex_ir::program::Program;
 use rex_syntax::lex;
@@ -25,24 +26,32 @@ const USED_MACROS: &[&str] = &[
     "va_start",
 ];
 
+/// The helper files, each with the names in it that are not meant to be macros and that a program may make some.
+static NAMES: LazyLock<Vec<(&str, BTreeSet<&str>)>> = LazyLock::new(|| {
+    let is_free = |name: &str| {
+        let is_reserved = ["_", "REX_", "rex_"].iter().any(|it| name.starts_with(it));
+        !is_reserved && !USED_MACROS.contains(&name)
+    };
+    let names_of = |text: &'static str| {
+        lex::significant_tokens(text, lex::whole(text))
+            .filter(|token| token.kind == lex::TokenKind::Identifier)
+            .map(|token| token.text(text))
+            .filter(|name| is_free(name))
+            .collect()
+    };
+    let files = helper_files().iter();
+    files.map(|(file, text)| (*file, names_of(text))).collect()
+});
+
 /// The lines that include the first of some helper files, which includes the others.
 pub(crate) fn include(program: &Program, files: &[&str]) -> Vec<String> {
-    let mut names: BTreeSet<&str> = BTreeSet::new();
-    for (file, text) in helper_files() {
-        if files.contains(file) {
-            names.extend(
-                lex::significant_tokens(text, lex::whole(text))
-                    .filter(|token| token.kind == lex::TokenKind::Identifier)
-                    .map(|token| token.text(text)),
-            );
-        }
-    }
+    let mut names: BTreeSet<&str> = NAMES
+        .iter()
+        .filter(|(file, _)| files.contains(file))
+        .flat_map(|(_, names)| names.iter().copied())
+        .collect();
     let macros = &program.unit.macros;
-    names.retain(|name| {
-        let is_reserved =
-            name.starts_with('_') || name.starts_with("REX_") || name.starts_with("rex_");
-        !is_reserved && !USED_MACROS.contains(name) && macros.is_ever_defined(name)
-    });
+    names.retain(|name| macros.is_ever_defined(name));
     let include = files.first().map(|file| format!("#include \"{file}\""));
     without_macros(&names, include)
 }

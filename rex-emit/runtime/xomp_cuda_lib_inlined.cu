@@ -532,6 +532,20 @@ REX_COMPLEX_ASSIGNMENT(*)
 REX_COMPLEX_ASSIGNMENT(/)
 #undef REX_COMPLEX_ASSIGNMENT
 
+/// __real__ z and __imag__ z, of a real number too.
+template <typename Real> REX_DEVICE Real &rex_real(rex_complex<Real> &z) { return z.re; }
+template <typename Real> REX_DEVICE Real rex_real(const rex_complex<Real> &z) { return z.re; }
+template <typename Real> REX_DEVICE Real &rex_imaginary(rex_complex<Real> &z) { return z.im; }
+template <typename Real> REX_DEVICE Real rex_imaginary(const rex_complex<Real> &z) { return z.im; }
+template <typename Number, typename = typename std::enable_if<std::is_arithmetic<Number>::value>::type>
+REX_DEVICE Number rex_real(const Number &number) {
+  return number;
+}
+template <typename Number, typename = typename std::enable_if<std::is_arithmetic<Number>::value>::type>
+REX_DEVICE Number rex_imaginary(const Number &) {
+  return 0;
+}
+
 /// The functions of <complex.h> for one type of real numbers.
 #define REX_COMPLEX_FUNCTIONS(Real, name)                                                                    \
   REX_DEVICE Real name(creal)(rex_complex<Real> z) { return z.re; }                                          \

@@ -343,9 +343,18 @@ impl Program {
 
     /// Whether a variable is declared `static`.
     pub fn is_static(&self, symbol: SymbolId) -> bool {
+        self.is_declared(symbol, "static")
+    }
+
+    /// Whether a variable has no address: C's `register`.
+    pub fn is_register(&self, symbol: SymbolId) -> bool {
+        self.language() == Language::C && self.is_declared(symbol, "register")
+    }
+
+    fn is_declared(&self, symbol: SymbolId, word: &str) -> bool {
         self.symbols[symbol].declaration.is_some_and(|declaration| {
             let mut words = self.text(declaration).split_whitespace().take(4);
-            words.any(|word| word == "static")
+            words.any(|other| other == word)
         })
     }
 

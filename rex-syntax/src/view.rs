@@ -147,7 +147,10 @@ impl<'t> Scan<'t> {
             if length > 0 {
                 self.blank_tokens(idx, idx + length - 1, mask);
                 idx += length;
-            } else if self.tokens[idx].kind == TokenKind::Identifier {
+            } else if matches!(
+                self.tokens[idx].kind,
+                TokenKind::Identifier | TokenKind::Number
+            ) {
                 idx += self.respell(idx, mask).max(1);
             } else {
                 idx += 1;

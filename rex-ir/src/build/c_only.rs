@@ -3,13 +3,21 @@
 
 use rex_syntax::cst::Node;
 use rex_syntax::kind::{Field, Kind};
-use rex_syntax::{TextRange, lex};
+use rex_syntax::{TextRange, TextSize, lex};
 use smol_str::{SmolStr, format_smolstr};
 
 use super::Builder;
 use super::types::{declared_name, function_declarator, has_storage};
 use crate::namer;
 use crate::ty::{Category, TypeId, TypeKind};
+
+/// Operators of GNU C and the functions of the device library.
+const PARTS_OF_COMPLEX: [(&str, &str); 4] = [
+    ("__real__", "rex_real"),
+    ("__real", "rex_real"),
+    ("__imag__", "rex_imaginary"),
+    ("__imag", "rex_imaginary"),
+];
 
 impl<'u> Builder<'u> {
     /// `e++` and `e |= x` of an enumeration, which has no such operators in C++.
@@ -54,6 +62,50 @@ impl<'u> Builder<'u> {
             let end = TextRange::empty(right.range().end());
             self.conversions.push((end, SmolStr::new_static("))")));
         }
+    }
+
+    /// `__real__ z` and `__imag__ z` as calls of what the device library has for them.
+    pub(super) fn call_part_of_complex(&mut self, node: Node<'u>) {
+        // Read as a sign, which cannot be assigned to: `__real__ (z = 1)`.
+        let operand = node
+            .field(Field::Argument)
+            .and_then(|operand| match operand.kind() {
+                Kind::AssignmentExpression => operand.field(Field::Left),
+                _ => Some(operand),
+            });
+        let Some(operand) = operand else {
+            return;
+        };
+        let text = node.text();
+        let Some((word, function)) = PARTS_OF_COMPLEX
+            .iter()
+            .find(|(word, _)| text.starts_with(word))
+        else {
+            return;
+        };
+        let word = TextRange::at(node.range().start(), TextSize::of(*word));
+        self.conversions
+            .push((word, format_smolstr!("{function}(")));
+        let end = TextRange::empty(operand.range().end());
+        self.conversions.push((end, SmolStr::new_static(")")));
+    }
+
+    /// `2.0i` as `rex_complex<double>(0, 2.0)`.
+    pub(super) fn spell_imaginary(&mut self, literal: Node<'u>) {
+        let text = literal.text();
+        let is_hexadecimal = text.starts_with("0x") || text.starts_with("0X");
+        let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+        let suffix = text[digits.len()..].to_ascii_lowercase();
+        if is_hexadecimal || !suffix.contains(['i', 'j']) {
+            return;
+        }
+        let real = match suffix.replace(['i', 'j'], "").as_str() {
+            "f" => "float",
+            "l" if digits.contains(['.', 'e', 'E']) => "long double",
+            _ => "double",
+        };
+        let spelled = format_smolstr!("rex_complex<{real}>(0, {digits})");
+        self.conversions.push((literal.range(), spelled));
     }
 
     /// Gives a compound literal whose address is used a name in front of its statement: the one of C lives as long as the block.

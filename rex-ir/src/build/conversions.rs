@@ -110,6 +110,14 @@ impl<'u> Builder<'u> {
                     self.write_out_typeof(node);
                     continue;
                 }
+                Kind::UnaryExpression => {
+                    self.call_part_of_complex(node);
+                    continue;
+                }
+                Kind::NumberLiteral => {
+                    self.spell_imaginary(node);
+                    continue;
+                }
                 _ => continue,
             };
             let (Some(target), Some(value)) = (target, value) else {

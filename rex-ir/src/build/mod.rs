@@ -163,6 +163,8 @@ struct Builder<'u> {
     constant_fields: FxHashMap<SymbolId, SmolStr>,
     /// Greater than zero while nodes of a header's declaration are read: their ranges are not the unit's.
     fragment_depth: u32,
+    /// Whether the unit may have attributes that make other types of those named.
+    has_type_attributes: bool,
 }
 
 struct Built {
@@ -237,6 +239,7 @@ impl<'u> Builder<'u> {
             spelled_symbols: FxHashMap::default(),
             constant_fields: FxHashMap::default(),
             fragment_depth: 0,
+            has_type_attributes: types::has_type_attributes(source),
         }
     }
 

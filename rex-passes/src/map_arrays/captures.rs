@@ -6,7 +6,7 @@ use rex_ir::map::{MapEntry, MapItem, MapKind, MapModifiers, Temporary, Temporary
 use rex_ir::namer;
 use rex_ir::region::{Capture, CapturedObject, DefaultmapBehavior, DefaultmapCategory, Transport};
 use rex_ir::ty::Category;
-use smol_str::SmolStr;
+use smol_str::{SmolStr, format_smolstr};
 
 use super::pieces::{Piece, Step, StepValue};
 use super::{Builder, entry};
@@ -88,9 +88,16 @@ impl Builder<'_> {
 
     fn literal(&mut self, name: &SmolStr, object: Expr, flags: MapFlags, capture: &Capture) {
         let slot = namer::argument(name);
+        let addressable = match capture.object {
+            CapturedObject::Variable(symbol) if self.program.is_register(symbol) => {
+                let ty = self.program.types.spell(capture.ty);
+                Expr::Words(format_smolstr!("({ty}){{{name}}}"))
+            }
+            _ => object.clone(),
+        };
         self.arrays.temporaries.push(Temporary {
             name: slot.clone(),
-            value: TemporaryValue::Literal(object.clone()),
+            value: TemporaryValue::Literal(addressable),
         });
         self.parameter(
             Expr::Name(slot),

@@ -8,7 +8,7 @@ use crate::lex::TokenKind;
 use crate::source::Language;
 
 /// Words for which the grammar has another spelling.
-const SPELLINGS: [(&str, &str); 9] = [
+const SPELLINGS: [(&str, &str); 11] = [
     ("_Thread_local", "__thread"),
     ("__signed__", "signed"),
     ("__signed", "signed"),
@@ -18,6 +18,8 @@ const SPELLINGS: [(&str, &str); 9] = [
     ("__alignof", "alignof"),
     ("__imag__", "+"),
     ("__real__", "+"),
+    ("__imag", "+"),
+    ("__real", "+"),
 ];
 
 /// Words that only a device compiler knows and that do not change what is declared.
@@ -47,6 +49,10 @@ impl Scan<'_> {
         }
         if DEVICE_WORDS.contains(&text) {
             self.blank_tokens(idx, idx, mask);
+            return 1;
+        }
+        if token.kind == TokenKind::Number && is_imaginary(text) {
+            mask.put(token.range.start(), &"0".repeat(text.len()));
             return 1;
         }
         match text {
@@ -232,6 +238,13 @@ impl Scan<'_> {
         mask.put(token.range.start(), &literal);
         1
     }
+}
+
+/// `2.0i`, `3.0fj`: a suffix that the grammars do not know.
+fn is_imaginary(number: &str) -> bool {
+    let is_hexadecimal = number.starts_with("0x") || number.starts_with("0X");
+    let digits = number.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    !is_hexadecimal && number[digits.len()..].contains(['i', 'I', 'j', 'J'])
 }
 
 fn is_complex_word(word: &str) -> bool {

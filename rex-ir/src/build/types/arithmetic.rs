@@ -53,7 +53,11 @@ pub(super) fn arithmetic_meaning(text: &str) -> Meaning {
             .count()
     };
     let longs = count("long");
-    if count("_Complex") > 0 || count("__complex__") > 0 || count("complex") > 0 {
+    if count("__int128") > 0
+        || count("_Complex") > 0
+        || count("__complex__") > 0
+        || count("complex") > 0
+    {
         return Meaning::WideArithmetic;
     }
     if count("double") > 0 {

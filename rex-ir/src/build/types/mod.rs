@@ -1,12 +1,14 @@
 //! Reads types from specifiers and declarators.
 
 mod arithmetic;
+mod attributes;
 mod constants;
 mod declarators;
 mod headers;
 mod named;
 mod records;
 
+pub(super) use attributes::has_type_attributes;
 pub(super) use declarators::{
     declared_name, declares_function, default_value, function_declarator, has_storage,
 };
@@ -39,6 +41,7 @@ impl Builder<'_> {
                 },
             ),
         };
+        let ty = self.attributed(ty, declaration.text());
         self.qualify(ty, qualifiers)
     }
 

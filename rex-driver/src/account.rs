@@ -66,16 +66,17 @@ impl Account {
         let errors = diagnostics
             .iter()
             .filter(|diagnostic| diagnostic.severity == Severity::Error);
+        let outer = outer_constructs(&constructs);
         for error in errors {
             let place = error.primary.at;
-            let innermost = constructs
-                .iter_mut()
-                .filter(|construct| {
-                    construct.range.file == place.file
-                        && construct.range.range.contains_range(place.range)
-                })
-                .min_by_key(|construct| construct.range.range.len());
-            if let Some(construct) = innermost {
+            let ranges = |idx: &usize| constructs[*idx].range.range;
+            let n_before = constructs
+                .partition_point(|construct| construct.range.range.start() <= place.range.start());
+            let innermost = std::iter::successors(n_before.checked_sub(1), |idx| outer[*idx])
+                .filter(|_| place.file == unit.file)
+                .find(|idx| ranges(idx).contains_range(place.range));
+            if let Some(idx) = innermost {
+                let construct = &mut constructs[idx];
                 construct.is_lowered = false;
                 if !construct.obstacles.contains(&error.code) {
                     construct.obstacles.push(error.code);
@@ -126,6 +127,20 @@ impl Account {
         let constructs = constructs.map(|construct| &mut construct.at);
         constructs.chain(&mut self.touched)
     }
+}
+
+/// The construct that each one is in, of all in source order.
+fn outer_constructs(constructs: &[TargetConstruct]) -> Vec<Option<usize>> {
+    let range = |idx: usize| constructs[idx].range.range;
+    let mut outer: Vec<Option<usize>> = Vec::with_capacity(constructs.len());
+    for idx in 0..constructs.len() {
+        let mut around = idx.checked_sub(1);
+        while let Some(at) = around.filter(|at| !range(*at).contains_range(range(idx))) {
+            around = outer[at];
+        }
+        outer.push(around);
+    }
+    outer
 }
 
 /// What was replaced before the program was read: macros that hide directives, attributes, metadirectives, loops.

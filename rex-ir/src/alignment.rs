@@ -25,12 +25,12 @@ impl Program {
         if values.is_empty() {
             return None;
         }
-        let beside = self.symbols.values();
+        let beside = self.declared_in(declaration);
         let first = beside
+            .map(|other| &self.symbols[other])
             .filter(|other| other.declaration == Some(declaration))
-            .filter_map(|other| other.declared_at)
-            .map(TextRange::start)
-            .min()?;
+            .find_map(|other| other.declared_at)?
+            .start();
         let end = self.end_of_declarator(TextRange::new(name.end(), declaration.end()));
         let is_own = |value: &TextRange| {
             value.end() <= first || (value.start() >= name.end() && value.end() <= end)

@@ -1,13 +1,12 @@
 //! Which uses of a variable may change it.
 
-use la_arena::Arena;
 use rex_syntax::cst::Node;
 use rex_syntax::kind::{Field, Kind};
 use rex_syntax::macros::MacroTable;
 use rex_syntax::source::Language;
 use rex_syntax::{TextRange, lex};
 
-use crate::item::Function;
+use crate::function_index::FunctionIndex;
 use crate::program::Program;
 use crate::symbol::SymbolId;
 use crate::ty::TypeKind;
@@ -27,7 +26,7 @@ pub struct Variable {
 pub fn may_change(
     node: Node<'_>,
     variable: &dyn Fn() -> Variable,
-    functions: &Arena<Function>,
+    functions: &FunctionIndex,
     macros: &MacroTable,
     language: Language,
 ) -> bool {
@@ -69,7 +68,7 @@ pub fn changes_in(program: &Program, symbol: SymbolId, range: TextRange) -> bool
                 && may_change(
                     node,
                     &|| variable,
-                    &program.functions,
+                    &program.function_index,
                     &program.unit.macros,
                     program.language(),
                 )
@@ -80,7 +79,7 @@ pub fn changes_in(program: &Program, symbol: SymbolId, range: TextRange) -> bool
 fn is_changed(
     node: Node<'_>,
     variable: &dyn Fn() -> Variable,
-    functions: &Arena<Function>,
+    functions: &FunctionIndex,
     macros: &MacroTable,
     language: Language,
 ) -> bool {
@@ -116,7 +115,7 @@ fn is_changed(
                         macros.may_change(callee.text(), callee.range().start(), node.text())
                     });
                 }
-                return !callee.is_some_and(|callee| takes_values(functions, callee.text()));
+                return !callee.is_some_and(|callee| functions.take_values(callee.text()));
             }
             Kind::InitializerList => return is_cxx,
             Kind::LambdaCaptureInitializer => {
@@ -137,15 +136,6 @@ fn is_changed(
         current = parent;
     }
     false
-}
-
-/// Whether all functions of this name get copies of their arguments.
-fn takes_values(functions: &Arena<Function>, callee: &str) -> bool {
-    let mut named = functions
-        .values()
-        .filter(|function| function.name == callee)
-        .peekable();
-    named.peek().is_some() && named.all(|function| !function.takes_references)
 }
 
 /// Whether a name in a lambda means the lambda's copy of the variable.
@@ -184,7 +174,7 @@ mod tests {
             .root()
             .descendants()
             .filter(|node| node.kind() == Kind::Identifier && node.text() == "x");
-        let functions = Arena::new();
+        let functions = FunctionIndex::default();
         let macros = MacroTable::default();
         let automatic = Variable {
             is_pointer: false,

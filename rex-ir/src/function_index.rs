@@ -2,7 +2,7 @@
 
 use la_arena::Arena;
 use rex_syntax::{TextRange, places};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 
 use crate::item::{Function, FunctionId};
@@ -14,6 +14,8 @@ pub struct FunctionIndex {
     places: Vec<Place>,
     /// Those of each name, in the order of their ids.
     by_name: FxHashMap<SmolStr, Vec<FunctionId>>,
+    /// The names of functions that may get references to what they are called with.
+    taking_references: FxHashSet<SmolStr>,
 }
 
 #[derive(Debug)]
@@ -27,8 +29,12 @@ struct Place {
 impl FunctionIndex {
     pub(crate) fn of(functions: &Arena<Function>) -> FunctionIndex {
         let mut by_name: FxHashMap<SmolStr, Vec<FunctionId>> = FxHashMap::default();
+        let mut taking_references = FxHashSet::default();
         for (id, function) in functions.iter() {
             by_name.entry(function.name.clone()).or_default().push(id);
+            if function.takes_references {
+                taking_references.insert(function.name.clone());
+            }
         }
         let mut sorted: Vec<(FunctionId, &Function)> = functions.iter().collect();
         sorted.sort_by_key(|(_, function)| {
@@ -50,7 +56,11 @@ impl FunctionIndex {
                 outer,
             });
         }
-        FunctionIndex { places, by_name }
+        FunctionIndex {
+            places,
+            by_name,
+            taking_references,
+        }
     }
 
     /// The innermost function whose body contains a range.
@@ -75,6 +85,11 @@ impl FunctionIndex {
     /// The functions of a name.
     pub fn named(&self, name: &str) -> &[FunctionId] {
         self.by_name.get(name).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether there are functions of a name, and all get copies of their arguments.
+    pub(crate) fn take_values(&self, name: &str) -> bool {
+        self.by_name.contains_key(name) && !self.taking_references.contains(name)
     }
 
     /// The last function that begins at or before a range, and those that it is in, innermost first.

@@ -9,7 +9,7 @@ use rex_syntax::TextRange;
 use rex_syntax::declarations::{DeclKind, DeclText};
 use rex_syntax::expansion::HeaderOrigin;
 use rex_syntax::lex::{self, TokenKind};
-use rex_syntax::source::Language;
+use rex_syntax::source::{FileRange, Language, SourceMap};
 use rex_syntax::unit::Unit;
 use smol_str::SmolStr;
 
@@ -68,7 +68,7 @@ pub fn function_declaration(unit: &Unit, name: &str) -> Option<HeaderFunction> {
 }
 
 /// Whether an `#include` inside a function brings statements or parts of them, which only stand where they are.
-pub fn is_fragment(unit: &Unit, source: &str, include: TextRange) -> bool {
+pub fn is_fragment(sources: &SourceMap, unit: &Unit, include: TextRange) -> bool {
     // File scope can hold what begins with one of these.
     const DECLARATIONS: [&str; 9] = [
         "class",
@@ -84,7 +84,9 @@ pub fn is_fragment(unit: &Unit, source: &str, include: TextRange) -> bool {
     let Some(expansion) = &unit.expansion else {
         return false;
     };
-    let first = expansion.words_included_at(line_of(source, include)).next();
+    let first = expansion
+        .words_included_at(line_of(sources, unit, include))
+        .next();
     first.is_some_and(|word| !DECLARATIONS.contains(&word))
 }
 
@@ -94,15 +96,13 @@ pub fn fragments(program: &Program) -> Vec<SmolStr> {
     let Some(expansion) = &program.unit.expansion else {
         return Vec::new();
     };
-    let is_in_function = |range: TextRange| {
-        let mut functions = program.functions.values();
-        functions.any(|function| function.body.contains_range(range))
-    };
+    let (sources, unit) = (&program.sources, &program.unit);
+    let is_in_function = |range| program.function_index.around(range).is_some();
     rex_syntax::pragma::directives(source)
         .into_iter()
         .filter(|line| line.name(source) == "include" && is_in_function(line.range))
-        .filter(|line| is_fragment(&program.unit, source, line.range))
-        .flat_map(|line| expansion.headers_included_at(line_of(source, line.range)))
+        .filter(|line| is_fragment(sources, unit, line.range))
+        .flat_map(|line| expansion.headers_included_at(line_of(sources, unit, line.range)))
         .collect()
 }
 
@@ -121,7 +121,7 @@ pub fn project_declares_type(unit: &Unit, name: &str) -> bool {
 pub fn is_of_project(program: &Program, include: TextRange) -> bool {
     match &program.unit.expansion {
         Some(expansion) => expansion
-            .project_text_included_at(line_of(program.source(), include))
+            .project_text_included_at(line_of(&program.sources, &program.unit, include))
             .next()
             .is_some(),
         None => program.text(include).contains('"'),
@@ -137,7 +137,9 @@ pub fn names_included_by(
         return BTreeSet::new();
     };
     includes
-        .flat_map(|range| expansion.project_text_included_at(line_of(program.source(), range)))
+        .flat_map(|range| {
+            expansion.project_text_included_at(line_of(&program.sources, &program.unit, range))
+        })
         .flat_map(|text| {
             lex::significant_tokens(text, lex::whole(text))
                 .filter(|token| token.kind == TokenKind::Identifier)
@@ -217,11 +219,12 @@ fn device_text(program: &Program) -> Vec<TextRange> {
     ranges
 }
 
-/// The 1-based line where a range begins.
-fn line_of(source: &str, range: TextRange) -> u32 {
-    let before = &source[..usize::from(range.start())];
-    let n_lines = before.bytes().filter(|byte| *byte == b'\n').count();
-    u32::try_from(n_lines + 1).unwrap_or(u32::MAX)
+/// The 1-based line of the user's file where a range of the unit begins.
+fn line_of(sources: &SourceMap, unit: &Unit, range: TextRange) -> u32 {
+    sources.written_line(FileRange {
+        file: unit.file,
+        range: TextRange::empty(range.start()),
+    })
 }
 
 /// Prefers headers, then file scope, then a body, then the last one in the text.

@@ -7,7 +7,7 @@ use rex_syntax::macros::MacroDef;
 use rex_syntax::source::{FileRange, Language, SourceMap};
 use rex_syntax::unit::Unit;
 use rex_syntax::{TextRange, TextSize, lex};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 
 use crate::abi::Requirements;
@@ -40,6 +40,8 @@ pub struct Program {
     pub functions: Arena<Function>,
     /// The functions by place and name.
     pub function_index: FunctionIndex,
+    /// Names that pragmas make weak.
+    pub weak_names: FxHashSet<SmolStr>,
     /// Types.
     pub types: TypeTable,
     /// The classes of the unit that make functions of a name their friends.
@@ -322,13 +324,8 @@ impl Program {
                     || attributes.any(is_attribute)
             })
         };
-        let is_named = |item: &Item| {
-            let mut words = self.text(item.range).split_whitespace();
-            item.kind == ItemKind::OtherDirective
-                && words.any(|word| word == "weak")
-                && words.next() == Some(self.name(symbol))
-        };
-        self.redeclarations(symbol).iter().any(declares_shared) || self.items.iter().any(is_named)
+        self.redeclarations(symbol).iter().any(declares_shared)
+            || self.weak_names.contains(self.name(symbol))
     }
 
     /// `__attribute__((..))` in front of a declaration.
@@ -424,6 +421,20 @@ pub(crate) fn friends(types: &TypeTable) -> FxHashMap<SmolStr, Vec<RecordId>> {
         }
     }
     friends
+}
+
+/// The names in `#pragma weak name`.
+pub(crate) fn weak_names(items: &[Item], source: &str) -> FxHashSet<SmolStr> {
+    let directives = items
+        .iter()
+        .filter(|item| item.kind == ItemKind::OtherDirective);
+    directives
+        .filter_map(|item| {
+            let mut words = source[item.range].split_whitespace();
+            words.find(|word| *word == "weak")?;
+            words.next().map(SmolStr::from)
+        })
+        .collect()
 }
 
 /// What variables of device code are sorted by.

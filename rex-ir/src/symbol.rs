@@ -1,5 +1,7 @@
 //! Names: variables, functions, types, and the scopes in which they are visible.
 
+use std::ops::Deref;
+
 use indexmap::IndexMap;
 use la_arena::{Arena, Idx};
 use rex_syntax::TextRange;
@@ -42,6 +44,20 @@ impl Symbol {
         }
         let unnamed = format_smolstr!("{}::", namer::UNNAMED_NAMESPACE);
         format_smolstr!("{}{}", self.qualifier.replace(&*unnamed, ""), self.name)
+    }
+
+    /// Whether its scope sees it before its declaration, too.
+    fn is_visible_throughout(&self) -> bool {
+        matches!(
+            self.kind,
+            SymbolKind::Field | SymbolKind::StaticField | SymbolKind::Function
+        ) || self.declared_at.is_none()
+    }
+
+    /// Whether its scope sees it at a place.
+    fn is_visible(&self, at: TextRange) -> bool {
+        let is_declared = |declared: TextRange| declared.start() <= at.start();
+        self.is_visible_throughout() || self.declared_at.is_some_and(is_declared)
     }
 }
 
@@ -101,11 +117,84 @@ pub struct Scope {
     /// The enclosing scope.
     pub parent: Option<ScopeId>,
     /// Names in declaration order; a name declared twice (redeclaration, overload) keeps every symbol.
-    pub names: IndexMap<SmolStr, Vec<SymbolId>>,
+    pub names: IndexMap<SmolStr, Homonyms>,
     /// Inner scopes in source order.
     pub children: Vec<ScopeId>,
     /// Scopes of classes whose names are visible here too: of a member function's class, of a class's bases.
     pub classes: Vec<ScopeId>,
+}
+
+/// The symbols of one name in a scope, in the order of their declarations.
+#[derive(Clone, Debug)]
+pub struct Homonyms {
+    symbols: Vec<SymbolId>,
+    /// Whether all are visible from their declarations on, and those stand in this order: one is then found without going through all.
+    in_order: bool,
+    has_types: bool,
+}
+
+impl Default for Homonyms {
+    fn default() -> Homonyms {
+        Homonyms {
+            symbols: Vec::new(),
+            in_order: true,
+            has_types: false,
+        }
+    }
+}
+
+impl Deref for Homonyms {
+    type Target = [SymbolId];
+
+    fn deref(&self) -> &[SymbolId] {
+        &self.symbols
+    }
+}
+
+impl Homonyms {
+    fn push(&mut self, symbols: &Arena<Symbol>, symbol: SymbolId) {
+        let start = |symbol: SymbolId| match symbols[symbol].is_visible_throughout() {
+            true => None,
+            false => symbols[symbol].declared_at.map(TextRange::start),
+        };
+        let last = self.symbols.last().copied();
+        self.in_order &= start(symbol).is_some_and(|at| {
+            last.is_none_or(|last| start(last).is_some_and(|before| before <= at))
+        });
+        self.has_types |= symbols[symbol].kind == SymbolKind::Type;
+        self.symbols.push(symbol);
+    }
+
+    /// Those that may be visible at a place.
+    fn up_to(&self, symbols: &Arena<Symbol>, at: TextRange) -> &[SymbolId] {
+        match self.in_order {
+            true => {
+                let n_visible = self
+                    .symbols
+                    .partition_point(|symbol| symbols[*symbol].is_visible(at));
+                &self.symbols[..n_visible]
+            }
+            false => &self.symbols,
+        }
+    }
+
+    /// The first one whose name is declared exactly there.
+    pub fn declared_at(&self, symbols: &Arena<Symbol>, at: TextRange) -> Option<SymbolId> {
+        let is_here = |symbol: &&SymbolId| symbols[**symbol].declared_at == Some(at);
+        match self.in_order {
+            true => {
+                let from = self.symbols.partition_point(|symbol| {
+                    let declared = symbols[*symbol].declared_at;
+                    declared.is_some_and(|declared| declared.start() < at.start())
+                });
+                let same = self.symbols[from..].iter();
+                same.take_while(|symbol| symbols[**symbol].is_visible(at))
+                    .find(is_here)
+                    .copied()
+            }
+            false => self.symbols.iter().find(is_here).copied(),
+        }
+    }
 }
 
 /// What a name is looked up as.
@@ -189,11 +278,18 @@ impl ScopeTree {
         let mut pending = vec![scope];
         let mut seen = 0;
         while let Some(id) = pending.pop() {
-            let found = self.scopes[id].names.get(name).and_then(|candidates| {
+            let found = self.scopes[id].names.get(name).and_then(|homonyms| {
+                if wanted == Wanted::Type && !homonyms.has_types {
+                    return None;
+                }
+                let candidates = match id == scope {
+                    true => homonyms.up_to(symbols, at),
+                    false => homonyms,
+                };
                 candidates.iter().rev().copied().find(|candidate| {
                     let symbol = &symbols[*candidate];
                     (wanted == Wanted::Anything || symbol.kind == SymbolKind::Type)
-                        && (id != scope || is_visible(symbol, at))
+                        && (id != scope || symbol.is_visible(at))
                 })
             });
             if found.is_some() || seen > MAX_BASES {
@@ -206,12 +302,15 @@ impl ScopeTree {
     }
 
     /// Declares a name.
-    pub fn declare(&mut self, scope: ScopeId, name: SmolStr, symbol: SymbolId) {
-        self.scopes[scope]
-            .names
-            .entry(name)
-            .or_default()
-            .push(symbol);
+    pub fn declare(
+        &mut self,
+        symbols: &Arena<Symbol>,
+        scope: ScopeId,
+        name: SmolStr,
+        symbol: SymbolId,
+    ) {
+        let homonyms = self.scopes[scope].names.entry(name).or_default();
+        homonyms.push(symbols, symbol);
     }
 
     /// A scope.
@@ -270,14 +369,5 @@ impl ScopeTree {
             scope = inner.parent;
         }
         None
-    }
-}
-
-fn is_visible(symbol: &Symbol, at: TextRange) -> bool {
-    match symbol.kind {
-        SymbolKind::Field | SymbolKind::StaticField | SymbolKind::Function => true,
-        _ => symbol
-            .declared_at
-            .is_none_or(|declared| declared.start() <= at.start()),
     }
 }

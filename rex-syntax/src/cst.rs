@@ -233,14 +233,6 @@ impl<'t> Node<'t> {
         None
     }
 
-    /// The named node before it, with the same parent.
-    pub fn prev_sibling(self) -> Option<Node<'t>> {
-        self.parent()?
-            .children()
-            .take_while(|sibling| sibling.idx < self.idx)
-            .last()
-    }
-
     /// Whether it is text the parser could not place.
     pub fn is_error(self) -> bool {
         self.kind() == Kind::Error

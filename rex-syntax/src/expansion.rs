@@ -8,6 +8,7 @@ mod read;
 
 use std::sync::OnceLock;
 
+use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 use text_size::{TextRange, TextSize};
 
@@ -52,6 +53,8 @@ pub struct Expansion {
     defines: Vec<DefineLine>,
     active: LineSet,
     declarations: OnceLock<Index>,
+    /// The segments of the main file by their first lines.
+    main_segments: OnceLock<FxHashMap<u32, Vec<usize>>>,
     /// Where lines of the text end.
     line_ends: OnceLock<Vec<TextSize>>,
 }
@@ -243,12 +246,19 @@ impl Expansion {
     }
 
     fn segments_included_at(&self, line: u32) -> impl Iterator<Item = &Segment> {
-        // Back in the main file, the preprocessor goes on with the next line.
-        let ends = self.segments.iter().enumerate().filter(move |(_, it)| {
-            it.place == Place::Main && it.first_line == line.saturating_add(1)
+        let main_segments = self.main_segments.get_or_init(|| {
+            let mut by_line: FxHashMap<u32, Vec<usize>> = FxHashMap::default();
+            for (idx, segment) in self.segments.iter().enumerate() {
+                if segment.place == Place::Main {
+                    by_line.entry(segment.first_line).or_default().push(idx);
+                }
+            }
+            by_line
         });
-        ends.flat_map(|(end, _)| {
-            let before = &self.segments[..end];
+        // Back in the main file, the preprocessor goes on with the next line.
+        let ends = main_segments.get(&line.saturating_add(1));
+        ends.into_iter().flatten().flat_map(|end| {
+            let before = &self.segments[..*end];
             let start = before.iter().rposition(|it| it.place == Place::Main);
             &before[start.map_or(0, |at| at + 1)..]
         })

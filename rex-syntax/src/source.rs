@@ -197,6 +197,12 @@ impl SourceMap {
         }
         at
     }
+
+    /// The 1-based line where a place begins, in the file that the user wrote.
+    pub fn written_line(&self, at: FileRange) -> u32 {
+        let at = self.to_written(at);
+        self.file(at.file).line(at.range.start())
+    }
 }
 
 pub(crate) fn same_length_text(bytes: &[u8]) -> String {

@@ -247,11 +247,10 @@ fn conditionals_and_macros(
     let source = sources.file(file);
     let text = source.text();
     let written_line = |offset: TextSize| {
-        let at = sources.to_written(FileRange {
+        sources.written_line(FileRange {
             file,
             range: TextRange::empty(offset),
-        });
-        sources.file(at.file).line(at.range.start())
+        })
     };
     let inactive = inactive_ranges(
         text,

@@ -150,6 +150,12 @@ impl<'t> Head<'t> {
         self.lines.last().map_or(1, |lines| lines.1 + 1)
     }
 
+    /// The directive that a line belongs to.
+    fn directive_at(&self, line: u32) -> Option<usize> {
+        let idx = self.lines.partition_point(|lines| lines.1 < line);
+        (self.lines.get(idx)?.0 <= line).then_some(idx)
+    }
+
     fn marker(&self, line: u32) -> String {
         format!("# {line} \"{}\"", self.name)
     }
@@ -306,16 +312,15 @@ impl Cutter<'_> {
             let flags = content.rsplit_once('"')?.1.to_owned();
             self.pieces.push(Piece::Begin(marker.line, flags));
         } else if marker.leaves {
-            let ends = |lines: &(u32, u32)| lines.1 + 1 == marker.line;
-            let idx = self.head.lines.iter().position(ends)?;
-            self.pieces.push(Piece::Behind(idx));
+            let idx = self.head.directive_at(marker.line - 1)?;
+            let ends = self.head.lines[idx].1 + 1 == marker.line;
+            ends.then(|| self.pieces.push(Piece::Behind(idx)))?;
         }
         Some(())
     }
 
     fn definition(&mut self, line: u32, content: &str) -> Option<()> {
-        let holds = |lines: &(u32, u32)| (lines.0..=lines.1).contains(&line);
-        let idx = self.head.lines.iter().position(holds)?;
+        let idx = self.head.directive_at(line)?;
         self.pieces.push(Piece::Definition(idx, content.to_owned()));
         Some(())
     }

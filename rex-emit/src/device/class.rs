@@ -128,7 +128,11 @@ impl<'p> Classes<'p> {
                     edits.insert(at - range.start(), 0, lines);
                 }
                 // A local class has functions of its own inside.
-                let words = references::unqualified(program, &function.globals, function.range);
+                let words = references::unqualified(
+                    program,
+                    &|it| function.globals.contains(&it),
+                    function.range,
+                );
                 for (at, word) in words.into_iter().filter(|(at, _)| !is_in(&covered, *at)) {
                     edits.replace(at - range.start(), word.to_string());
                 }

@@ -165,7 +165,7 @@ fn words(
 ) -> Vec<(TextRange, SmolStr)> {
     // With what a constructor says in front of its body.
     let range = TextRange::new(function.declarator_end, function.range.end());
-    let mut words = references::unqualified(program, &function.globals, range);
+    let mut words = references::unqualified(program, &|it| function.globals.contains(&it), range);
     words.extend_from_slice(planned);
     words.sort_by_key(|(at, _)| at.start());
     words

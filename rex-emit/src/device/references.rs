@@ -60,7 +60,10 @@ pub(super) fn declaration(program: &Program, symbol: SymbolId) -> Option<String>
 
 /// References that give the variables among `globals` their names back.
 pub(super) fn of_globals(program: &Program, globals: &[SymbolId]) -> Vec<String> {
-    with_references(program, globals)
+    globals
+        .iter()
+        .copied()
+        .filter(|symbol| has_reference(program, *symbol))
         .map(|symbol| {
             let found = &program.symbols[symbol];
             let object = match program.device_storage(symbol) {
@@ -96,7 +99,7 @@ pub(super) fn constructions(program: &Program) -> Vec<String> {
         let found = &program.symbols[symbol];
         let ty = program.types.spell(program.types.object_type(found.ty));
         let value = found.initializer.map_or(String::new(), |at| {
-            let text = without_qualifiers(program, &named, at);
+            let text = without_qualifiers(program, at);
             let before = &program.source()[..usize::from(at.start())];
             let is_list = text.starts_with('{') || !before.trim_end().ends_with('=');
             match is_list {
@@ -109,14 +112,12 @@ pub(super) fn constructions(program: &Program) -> Vec<String> {
     lines
 }
 
-pub(super) fn without_qualifiers(
-    program: &Program,
-    globals: &[SymbolId],
-    range: TextRange,
-) -> String {
+/// Text of the program that names variables of the device by their names alone.
+pub(super) fn without_qualifiers(program: &Program, range: TextRange) -> String {
+    let is_on_device = |symbol| program.device_storage(symbol).is_some();
     let mut text = String::new();
     let mut end = range.start();
-    for (at, word) in unqualified(program, globals, range) {
+    for (at, word) in unqualified(program, &is_on_device, range) {
         text.push_str(program.text(TextRange::new(end, at.start())));
         text.push_str(&word);
         end = at.end();
@@ -137,49 +138,49 @@ pub(super) fn at_body(program: &Program, function: &Function) -> Option<(TextSiz
 /// Edits that take the qualifiers off the names of such variables, and that give static data members the words of the device file.
 pub(super) fn unqualified(
     program: &Program,
-    globals: &[SymbolId],
+    is_wanted: &dyn Fn(SymbolId) -> bool,
     range: TextRange,
 ) -> Vec<(TextRange, SmolStr)> {
     let source = program.source();
-    let mut words = statics::words(program, globals, range);
-    for symbol in with_references(program, globals) {
-        let found = &program.symbols[symbol];
-        // Where a chain of names and `::` begins.
-        let mut chain: Option<TextRange> = None;
-        let mut after_colons = false;
-        for token in lex::tokens(source, range) {
-            let text = token.text(source);
-            if token.kind == lex::TokenKind::Identifier {
-                let start = match chain.filter(|_| after_colons) {
-                    Some(chain) => chain.start(),
-                    None => token.range.start(),
-                };
-                let qualifier = TextRange::new(start, token.range.start());
-                let qualified = program.text(qualifier).trim_start_matches("::");
-                let is_named = text == found.name && !qualifier.is_empty();
-                if is_named && found.qualifier.ends_with(qualified) {
-                    words.push((qualifier, SmolStr::default()));
-                }
-                chain = Some(TextRange::new(start, token.range.end()));
-            } else if text == "::" {
-                chain.get_or_insert(token.range);
-            } else {
-                chain = None;
+    let mut words = statics::words(program, is_wanted, range);
+    // Where a chain of names and `::` begins.
+    let mut chain: Option<TextRange> = None;
+    let mut after_colons = false;
+    for token in lex::tokens(source, range) {
+        let text = token.text(source);
+        if token.kind == lex::TokenKind::Identifier {
+            let start = match chain.filter(|_| after_colons) {
+                Some(chain) => chain.start(),
+                None => token.range.start(),
+            };
+            let qualifier = TextRange::new(start, token.range.start());
+            let qualified = program.text(qualifier).trim_start_matches("::");
+            let may_mean = |symbol: SymbolId| {
+                program.symbols[symbol].qualifier.ends_with(qualified)
+                    && has_reference(program, symbol)
+                    && is_wanted(symbol)
+            };
+            let mut named = program.symbol_index.globals_named(qualified, text);
+            if !qualifier.is_empty() && named.any(may_mean) {
+                words.push((qualifier, SmolStr::default()));
             }
-            after_colons = text == "::";
+            chain = Some(TextRange::new(start, token.range.end()));
+        } else if text == "::" {
+            chain.get_or_insert(token.range);
+        } else {
+            chain = None;
         }
+        after_colons = text == "::";
     }
     words.sort_by_key(|(at, _)| at.start());
     words
 }
 
-fn with_references(program: &Program, globals: &[SymbolId]) -> impl Iterator<Item = SymbolId> {
-    globals.iter().copied().filter(|symbol| {
-        !program.static_members.contains_key(symbol)
-            && program
-                .device_storage(*symbol)
-                .is_some_and(DeviceStorage::needs_reference)
-    })
+fn has_reference(program: &Program, symbol: SymbolId) -> bool {
+    !program.static_members.contains_key(&symbol)
+        && program
+            .device_storage(symbol)
+            .is_some_and(DeviceStorage::needs_reference)
 }
 
 fn qualified(program: &Program, symbol: SymbolId, name: &str) -> String {

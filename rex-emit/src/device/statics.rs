@@ -374,13 +374,7 @@ impl<'p> Member<'p> {
         let Some(at) = at else {
             return String::new();
         };
-        let globals: Vec<SymbolId> = program
-            .device_code
-            .variables
-            .iter()
-            .map(|(symbol, _)| *symbol)
-            .collect();
-        let text = without_qualifiers(program, &globals, at);
+        let text = without_qualifiers(program, at);
         let before = &program.source()[..usize::from(at.start())];
         match before.trim_end().ends_with('=') {
             true => format!(" = {text}"),
@@ -392,11 +386,11 @@ impl<'p> Member<'p> {
 /// The names of static members in a range that device code has in place of the program's.
 pub(super) fn words(
     program: &Program,
-    globals: &[SymbolId],
+    is_wanted: &dyn Fn(SymbolId) -> bool,
     range: TextRange,
 ) -> Vec<(TextRange, SmolStr)> {
     uses_in(&program.static_member_uses, range)
-        .filter(|(_, symbol)| globals.contains(symbol))
+        .filter(|(_, symbol)| is_wanted(*symbol))
         .filter_map(|(at, symbol)| Some((at, word(program, symbol)?)))
         .collect()
 }

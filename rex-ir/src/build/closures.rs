@@ -79,16 +79,14 @@ impl<'u> Builder<'u> {
 
     /// Directives of a lambda would be lost: its text stays as it is.
     fn refuse_directives(&mut self, lambda: TextRange) {
-        for directive in &self.unit.directives {
-            if lambda.contains_range(directive.range) {
-                let diagnostic = Diagnostic::new(
-                    Code::UnsupportedStatement,
-                    self.at(directive.name_range),
-                    "a directive in a lambda that device code calls is not supported",
-                )
-                .with_help("move what the lambda does to a function, and call that");
-                self.diagnostics.push(diagnostic);
-            }
+        for directive in self.unit.directives_in(lambda) {
+            let diagnostic = Diagnostic::new(
+                Code::UnsupportedStatement,
+                self.at(directive.name_range),
+                "a directive in a lambda that device code calls is not supported",
+            )
+            .with_help("move what the lambda does to a function, and call that");
+            self.diagnostics.push(diagnostic);
         }
     }
 

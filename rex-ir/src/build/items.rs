@@ -12,6 +12,13 @@ use crate::headers;
 use crate::item::{FunctionId, Item, ItemKind};
 use crate::symbol::{SymbolId, SymbolKind};
 
+/// What was read of the unit, by place.
+struct Places {
+    functions: FxHashMap<TextRange, FunctionId>,
+    /// Static data members, by their names where they are defined.
+    members: FxHashMap<TextRange, SymbolId>,
+}
+
 impl<'u> Builder<'u> {
     /// Classifies everything of file scope, preprocessor lines included.
     pub(super) fn read_items(&mut self) {
@@ -21,30 +28,31 @@ impl<'u> Builder<'u> {
             .map(|(id, function)| (function.range, id))
             .collect();
         let unit = self.unit;
+        let members = self.static_members.keys().copied();
+        let members = members
+            .filter_map(|member| Some((self.symbols[member].declared_at?, member)))
+            .collect();
+        let known = Places { functions, members };
         let root = unit.tree.root();
-        let mut items = self.items_of(root, &functions);
+        let mut items = self.items_of(root, &known);
         items.extend(self.preprocessor_items());
-        let is_fragment = |include| headers::is_fragment(unit, self.source, include);
+        let is_fragment = |include| headers::is_fragment(self.sources, unit, include);
         nest_by_position(&mut items, &is_fragment);
         self.items = items;
     }
 
-    fn items_of(
-        &self,
-        parent: Node<'u>,
-        functions: &FxHashMap<TextRange, FunctionId>,
-    ) -> Vec<Item> {
+    fn items_of(&self, parent: Node<'u>, known: &Places) -> Vec<Item> {
         let mut items = Vec::new();
         for node in parent.children() {
             let range = node.range();
             let kind = match node.kind() {
                 Kind::Comment => continue,
-                Kind::FunctionDefinition => match functions.get(&range) {
+                Kind::FunctionDefinition => match known.functions.get(&range) {
                     Some(function) => ItemKind::Function(*function),
                     None => ItemKind::Other,
                 },
-                Kind::TemplateDeclaration => self.template_item(node, functions),
-                Kind::Declaration => self.declaration_item(node),
+                Kind::TemplateDeclaration => self.template_item(node, known),
+                Kind::Declaration => self.declaration_item(node, known),
                 Kind::TypeDefinition
                 | Kind::AliasDeclaration
                 | Kind::StructSpecifier
@@ -64,11 +72,11 @@ impl<'u> Builder<'u> {
                             range.start(),
                             body.range().start() + rex_syntax::TextSize::of('{'),
                         ),
-                        items: self.items_of(body, functions),
+                        items: self.items_of(body, known),
                     },
-                    Some(body) => match functions.get(&body.range()) {
+                    Some(body) => match known.functions.get(&body.range()) {
                         Some(function) => ItemKind::Function(*function),
-                        None => self.declaration_item(body),
+                        None => self.declaration_item(body, known),
                     },
                     None => ItemKind::Other,
                 },
@@ -82,12 +90,8 @@ impl<'u> Builder<'u> {
         items
     }
 
-    fn template_item(
-        &self,
-        node: Node<'u>,
-        functions: &FxHashMap<TextRange, FunctionId>,
-    ) -> ItemKind {
-        if let Some(function) = functions.get(&node.range()) {
+    fn template_item(&self, node: Node<'u>, known: &Places) -> ItemKind {
+        if let Some(function) = known.functions.get(&node.range()) {
             return ItemKind::Function(*function);
         }
         let declared = node
@@ -101,7 +105,7 @@ impl<'u> Builder<'u> {
         }
     }
 
-    fn declaration_item(&self, node: Node<'u>) -> ItemKind {
+    fn declaration_item(&self, node: Node<'u>, known: &Places) -> ItemKind {
         let mut variables: Vec<SymbolId> = Vec::new();
         let mut prototype = None;
         for declarator in node.fields(Field::Declarator) {
@@ -109,7 +113,7 @@ impl<'u> Builder<'u> {
                 continue;
             };
             let symbol = match name.kind() {
-                Kind::QualifiedIdentifier => self.member_defined_at(name.range()),
+                Kind::QualifiedIdentifier => known.members.get(&name.range()).copied(),
                 _ => None,
             };
             let symbol = symbol
@@ -129,19 +133,9 @@ impl<'u> Builder<'u> {
         }
     }
 
-    fn member_defined_at(&self, range: TextRange) -> Option<SymbolId> {
-        let mut members = self.static_members.keys().copied();
-        members.find(|member| self.symbols[*member].declared_at == Some(range))
-    }
-
     fn symbol_declared_at(&self, range: TextRange, name: &str) -> Option<SymbolId> {
         let scope = self.scopes.scope(self.scopes.innermost(range));
-        scope
-            .names
-            .get(name)?
-            .iter()
-            .copied()
-            .find(|id| self.symbols[*id].declared_at == Some(range))
+        scope.names.get(name)?.declared_at(&self.symbols, range)
     }
 
     /// Class definitions end before their `;` in the tree.

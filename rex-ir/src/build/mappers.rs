@@ -65,7 +65,7 @@ impl Builder<'_> {
             qualifier: SmolStr::default(),
             spelled: None,
         });
-        self.scopes.declare(inner, variable, symbol);
+        self.scopes.declare(&self.symbols, inner, variable, symbol);
         let items = self.read_map_clauses(&directive.clauses);
         let end = self.scopes.scope(around).range.end();
         let mapper = Mapper {

@@ -50,13 +50,14 @@ use rex_syntax::unit::Unit;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 
+use self::regions::{LocalUsing, local_usings};
 use crate::abi::Requirements;
 use crate::function_index::FunctionIndex;
 use crate::instance::Instances;
 use crate::item::{DeviceStorage, Function, FunctionId, Item};
 use crate::lifecycle::Lifecycle;
 use crate::map::{Lvalue, Mapper};
-use crate::program::{DeclaredReduction, DeviceCode, Program, friends};
+use crate::program::{DeclaredReduction, DeviceCode, Program, friends, weak_names};
 use crate::region::{Construct, DataConstruct, LoopNest, Region};
 use crate::static_member::StaticMember;
 use crate::symbol::{ScopeId, ScopeTree, Symbol, SymbolId};
@@ -70,9 +71,12 @@ pub fn build(sources: SourceMap, unit: Unit) -> (Program, Diagnostics) {
         builder.run();
         builder.finish()
     };
+    let source = sources.file(unit.file).text();
+    let weak_names = weak_names(&built.items, source);
     let program = Program {
         sources,
         unit,
+        weak_names,
         items: built.items,
         functions: built.functions,
         function_index: built.function_index,
@@ -112,6 +116,7 @@ pub fn build(sources: SourceMap, unit: Unit) -> (Program, Diagnostics) {
 
 /// State while building. Its result is everything but the references to the unit.
 struct Builder<'u> {
+    sources: &'u SourceMap,
     unit: &'u Unit,
     source: &'u str,
     types: TypeTable,
@@ -161,6 +166,8 @@ struct Builder<'u> {
     spelled_symbols: FxHashMap<SmolStr, SymbolId>,
     /// Those of them that are constants of their class.
     constant_fields: FxHashMap<SymbolId, SmolStr>,
+    /// What blocks say about names of namespaces, by their nodes.
+    local_usings: FxHashMap<u32, Vec<LocalUsing<'u>>>,
     /// Greater than zero while nodes of a header's declaration are read: their ranges are not the unit's.
     fragment_depth: u32,
     /// Whether the unit may have attributes that make other types of those named.
@@ -200,6 +207,7 @@ impl<'u> Builder<'u> {
     fn new(sources: &'u SourceMap, unit: &'u Unit) -> Builder<'u> {
         let source = sources.file(unit.file).text();
         Builder {
+            sources,
             unit,
             source,
             types: TypeTable::default(),
@@ -238,6 +246,7 @@ impl<'u> Builder<'u> {
             static_fields: FxHashMap::default(),
             spelled_symbols: FxHashMap::default(),
             constant_fields: FxHashMap::default(),
+            local_usings: FxHashMap::default(),
             fragment_depth: 0,
             has_type_attributes: types::has_type_attributes(source),
         }
@@ -254,6 +263,7 @@ impl<'u> Builder<'u> {
         self.read_declarative_directives();
         self.name_extents();
         self.read_constructs();
+        self.local_usings = local_usings(&self.unit.tree);
         self.read_regions();
         self.share_in_tasks();
         self.read_instances();

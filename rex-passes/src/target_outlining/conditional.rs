@@ -174,7 +174,7 @@ impl<'p> Planner<'p> {
             || may_change(
                 node,
                 &|| variable,
-                &program.functions,
+                &program.function_index,
                 &program.unit.macros,
                 program.language(),
             )

@@ -1,5 +1,6 @@
 //! The scan that fills the table of declarations.
 
+use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 use text_size::TextRange;
 
@@ -14,6 +15,7 @@ impl Index {
             bytes: code.as_bytes(),
             at: 0,
             scope: vec![0],
+            scope_by_name: FxHashMap::from_iter([(SmolStr::default(), 0)]),
             index: Index {
                 scopes: vec![SmolStr::default()],
                 ..Index::default()
@@ -71,6 +73,7 @@ struct Scanner<'t> {
     at: usize,
     /// Indices into the scopes, innermost last.
     scope: Vec<u32>,
+    scope_by_name: FxHashMap<SmolStr, u32>,
     index: Index,
 }
 
@@ -295,12 +298,12 @@ impl<'t> Scanner<'t> {
             (true, false) => name.into(),
             (false, false) => format!("{outer_name}::{name}").into(),
         };
-        let known = self.index.scopes.iter().rposition(|scope| *scope == full);
-        let idx = known.unwrap_or_else(|| {
-            self.index.scopes.push(full);
-            self.index.scopes.len() - 1
+        let scopes = &mut self.index.scopes;
+        let idx = *self.scope_by_name.entry(full).or_insert_with_key(|name| {
+            scopes.push(name.clone());
+            u32::try_from(scopes.len() - 1).unwrap_or(0)
         });
-        self.scope.push(u32::try_from(idx).unwrap_or(0));
+        self.scope.push(idx);
     }
 
     fn record(&mut self, head: &Head<'t>) {

@@ -5,6 +5,7 @@
 mod code;
 
 pub use code::Code;
+use rustc_hash::FxHashMap;
 
 use crate::source::FileRange;
 
@@ -103,6 +104,8 @@ impl Diagnostic {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Diagnostics {
     list: Vec<Diagnostic>,
+    /// Those at each place, by their positions in the list.
+    by_place: FxHashMap<FileRange, Vec<usize>>,
 }
 
 impl Diagnostics {
@@ -113,7 +116,9 @@ impl Diagnostics {
 
     /// Adds one; an exact repetition is dropped.
     pub fn push(&mut self, diagnostic: Diagnostic) {
-        if !self.list.contains(&diagnostic) {
+        let here = self.by_place.entry(diagnostic.primary.at).or_default();
+        if !here.iter().any(|idx| self.list[*idx] == diagnostic) {
+            here.push(self.list.len());
             self.list.push(diagnostic);
         }
     }

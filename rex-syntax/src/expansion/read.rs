@@ -41,6 +41,7 @@ impl Reader {
                 defines: Vec::new(),
                 active: LineSet::default(),
                 declarations: OnceLock::new(),
+                main_segments: OnceLock::new(),
                 line_ends: OnceLock::new(),
             },
             file_indices: FxHashMap::default(),

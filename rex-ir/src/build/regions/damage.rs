@@ -1,10 +1,10 @@
 //! Constructs whose statements could not be read.
 
-use rex_syntax::TextRange;
 use rex_syntax::cst::Node;
 use rex_syntax::diag::{Code, Diagnostic};
 use rex_syntax::kind::Kind;
 use rex_syntax::omp::directive::Leaf;
+use rex_syntax::{TextRange, TextSize, lex};
 
 use crate::build::Builder;
 use crate::region::ConstructId;
@@ -45,12 +45,34 @@ impl Builder<'_> {
         let diagnostic = Diagnostic::new(
             Code::DamagedConstruct,
             self.at(crate::build::loops::first_line(self.source, error.range())),
-            "this part of a target region could not be read as C or C++",
+            self.where_reading_stopped(error.range()),
         )
         .with_secondary(self.at(pragma), "in this region, which stays on the host")
         .with_help("expand the macro or rewrite the statement in plain syntax");
         self.diagnostics.push(diagnostic);
         true
+    }
+
+    /// Names the text that could not be read if it is short, else the token that it begins with.
+    fn where_reading_stopped(&self, error: TextRange) -> String {
+        const MAX_SHORT: usize = 40;
+        let token_from = |start: TextSize| {
+            let rest = TextRange::new(start, TextSize::of(self.source));
+            let token = lex::significant_tokens(self.source, rest).next();
+            token.map_or("the end", |token| token.text(self.source))
+        };
+        let next = token_from(error.end());
+        let text = self.text(error).trim();
+        match text.is_empty() {
+            true => format!("something is missing before `{next}` in this region"),
+            false if text.len() <= MAX_SHORT && !text.contains('\n') => {
+                format!("`{text}` before `{next}` could not be read as C or C++")
+            }
+            false => {
+                let first = token_from(error.start());
+                format!("a part of this region, from `{first}` on, could not be read as C or C++")
+            }
+        }
     }
 
     /// Whether the text of a damaged statement is a declaration, where the grammar wants none.

@@ -1,9 +1,10 @@
 //! Declarations of the enclosing function that device code needs a copy of.
 
 use rex_syntax::TextRange;
-use rex_syntax::cst::Node;
+use rex_syntax::cst::{Node, Tree};
 use rex_syntax::kind::{Field, Kind};
 use rex_syntax::lex;
+use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 
 use super::uses::{Name, Use, Uses};
@@ -12,6 +13,40 @@ use crate::build::names::{last_component, squeeze};
 use crate::region::{Call, CapturedObject, ConstructId};
 use crate::symbol::{SymbolId, SymbolKind};
 use crate::ty::{Meaning, TypeId, TypeKind};
+
+/// What a block says about names of namespaces.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::build) struct LocalUsing<'u> {
+    range: TextRange,
+    /// The name that it brings; `None` if it brings all of a namespace.
+    name: Option<&'u str>,
+}
+
+/// What the blocks of functions say about names of namespaces, by the blocks' nodes.
+pub(in crate::build) fn local_usings(tree: &Tree) -> FxHashMap<u32, Vec<LocalUsing<'_>>> {
+    let mut usings: FxHashMap<u32, Vec<LocalUsing<'_>>> = FxHashMap::default();
+    for node in tree.nodes() {
+        let name = match node.kind() {
+            Kind::UsingDeclaration => node.children().last(),
+            Kind::NamespaceAliasDefinition => node.field(Field::Name),
+            _ => continue,
+        };
+        let block = node.parent();
+        let block = block.filter(|block| block.kind() == Kind::CompoundStatement);
+        let (Some(name), Some(block)) = (name, block) else {
+            continue;
+        };
+        let is_directive = node.kind() == Kind::UsingDeclaration
+            && node
+                .tokens_and_children()
+                .any(|token| token.token() == "namespace");
+        usings.entry(block.index()).or_default().push(LocalUsing {
+            range: node.range(),
+            name: (!is_directive).then(|| last_component(name.text())),
+        });
+    }
+    usings
+}
 
 impl<'u> Builder<'u> {
     /// The kernel declares every captured variable again: it needs the local types, constants and extents in their types.
@@ -155,28 +190,15 @@ impl<'u> Builder<'u> {
     pub(super) fn add_local_usings(&self, node: Node<'u>, statement: TextRange, uses: &mut Uses) {
         let blocks = node
             .ancestors()
-            .filter(|outer| outer.kind() == Kind::CompoundStatement);
-        let found = blocks
-            .flat_map(|block| block.children())
-            .filter(|child| child.range().end() <= statement.start());
-        for child in found {
-            let name = match child.kind() {
-                Kind::UsingDeclaration => child.children().last(),
-                Kind::NamespaceAliasDefinition => child.field(Field::Name),
-                _ => continue,
-            };
-            let Some(name) = name else { continue };
-            let name = last_component(name.text());
-            let is_directive = child
-                .tokens_and_children()
-                .any(|token| token.token() == "namespace")
-                && child.kind() == Kind::UsingDeclaration;
+            .filter_map(|block| self.local_usings.get(&block.index()));
+        for using in blocks.flatten() {
+            let is_before = using.range.end() <= statement.start();
             let is_named = || {
                 lex::significant_tokens(self.source, statement)
-                    .any(|token| token.text(self.source) == name)
+                    .any(|token| Some(token.text(self.source)) == using.name)
             };
-            if is_directive || is_named() {
-                let range = child.range();
+            if is_before && (using.name.is_none() || is_named()) {
+                let range = using.range;
                 uses.declarations
                     .insert((range.start().into(), range.end().into()));
             }

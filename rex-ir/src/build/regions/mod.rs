@@ -23,6 +23,7 @@ use crate::region::{
     SharingAttribute,
 };
 use crate::symbol::{SymbolId, SymbolKind};
+pub(super) use local_declarations::{LocalUsing, local_usings};
 pub(super) use uses::qualified_around;
 use uses::{Use, Uses};
 

@@ -148,28 +148,24 @@ impl<'u> Builder<'u> {
             }
         }
         // Pragmas inside are masked in the tree: their operands are read as text.
-        for directive in &unit.directives {
-            if statement.contains_range(directive.range) {
-                for clause in &directive.clauses {
-                    let expression = match clause.name {
-                        ClauseName::Linear => self.linear_step(clause),
-                        _ => clause.expression(),
-                    };
-                    if let Some(expression) = expression {
-                        self.collect_text(expression, false, statement, construct, uses);
-                    }
-                    for item in clause.items() {
-                        if !matches!(clause.name, ClauseName::Private) {
-                            let written = !matches!(
-                                clause.name,
-                                ClauseName::Firstprivate | ClauseName::Shared
-                            );
-                            // The bounds of a section are only read.
-                            let root = item.locator.root();
-                            self.collect_text(root, written, statement, construct, uses);
-                            let bounds = TextRange::new(root.end(), item.range.end());
-                            self.collect_text(bounds, false, statement, construct, uses);
-                        }
+        for directive in unit.directives_in(statement) {
+            for clause in &directive.clauses {
+                let expression = match clause.name {
+                    ClauseName::Linear => self.linear_step(clause),
+                    _ => clause.expression(),
+                };
+                if let Some(expression) = expression {
+                    self.collect_text(expression, false, statement, construct, uses);
+                }
+                for item in clause.items() {
+                    if !matches!(clause.name, ClauseName::Private) {
+                        let written =
+                            !matches!(clause.name, ClauseName::Firstprivate | ClauseName::Shared);
+                        // The bounds of a section are only read.
+                        let root = item.locator.root();
+                        self.collect_text(root, written, statement, construct, uses);
+                        let bounds = TextRange::new(root.end(), item.range.end());
+                        self.collect_text(bounds, false, statement, construct, uses);
                     }
                 }
             }
@@ -460,7 +456,7 @@ impl<'u> Builder<'u> {
         changes::may_change(
             node,
             &variable,
-            &self.functions,
+            &self.function_index,
             &self.unit.macros,
             self.unit.language,
         )

@@ -109,7 +109,8 @@ impl<'u> Builder<'u> {
                 self.static_fields
                     .insert((record, field.name.clone()), symbol);
             }
-            self.scopes.declare(scope, field.name, symbol);
+            self.scopes
+                .declare(&self.symbols, scope, field.name, symbol);
         }
         for base in self.bases_of(record, at) {
             if let Some(class) = self.class_scope(base, at) {

@@ -176,7 +176,8 @@ impl<'u> Builder<'u> {
             qualifier: SmolStr::default(),
             spelled: None,
         });
-        self.scopes.declare(scope, unqualified, symbol);
+        self.scopes
+            .declare(&self.symbols, scope, unqualified, symbol);
         symbol
     }
 }

@@ -93,11 +93,19 @@ impl<'u> Builder<'u> {
             qualifier: SmolStr::default(),
             spelled: None,
         });
-        self.scopes
-            .declare(scope, format_smolstr!("{keyword} {}", name.text()), symbol);
+        self.scopes.declare(
+            &self.symbols,
+            scope,
+            format_smolstr!("{keyword} {}", name.text()),
+            symbol,
+        );
         if self.unit.language == rex_syntax::source::Language::Cxx {
-            self.scopes
-                .declare(scope, last_component(name.text()).into(), symbol);
+            self.scopes.declare(
+                &self.symbols,
+                scope,
+                last_component(name.text()).into(),
+                symbol,
+            );
         }
     }
 

@@ -7,6 +7,7 @@ use rex_syntax::{TextRange, TextSize, lex};
 use smol_str::{SmolStr, format_smolstr};
 
 use super::Builder;
+use super::names::last_component;
 use super::types::declared_name;
 use crate::region::Call;
 use crate::symbol::SymbolKind;
@@ -24,10 +25,47 @@ impl<'u> Builder<'u> {
         }
         if has_code {
             self.spell_case_ranges();
+            self.name_functions();
         }
         self.read_aligned_declarations();
         self.call_variants();
         self.conversions.sort_by_key(|(at, _)| at.start());
+    }
+
+    /// `__func__` in a region is the name of the user's function, not the kernel's.
+    fn name_functions(&mut self) {
+        const WORDS: [&str; 2] = ["__func__", "__FUNCTION__"];
+        if !WORDS.iter().any(|word| self.source.contains(word)) {
+            return;
+        }
+        let unit = self.unit;
+        let regions: Vec<TextRange> = self
+            .regions
+            .values()
+            .filter_map(|region| self.constructs[region.construct].directives.first())
+            .filter_map(|&directive| Some(unit.statement_of(directive)?.range()))
+            .collect();
+        for node in unit.tree.nodes() {
+            let is_word = node.kind() == Kind::Identifier && WORDS.contains(&node.text());
+            if !is_word || !regions.iter().any(|it| it.contains_range(node.range())) {
+                continue;
+            }
+            let around = node.ancestors().find(|outer| {
+                matches!(
+                    outer.kind(),
+                    Kind::FunctionDefinition | Kind::LambdaExpression
+                )
+            });
+            let name = around
+                .filter(|around| around.kind() == Kind::FunctionDefinition)
+                .and_then(|function| function.field(Field::Declarator))
+                .and_then(declared_name);
+            if let Some(name) = name {
+                let name = last_component(name.text());
+                self.conversions
+                    .push((node.range(), format_smolstr!("\"{name}\"")));
+            }
+        }
     }
 
     /// Device code calls the variants that its context chooses.

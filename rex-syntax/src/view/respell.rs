@@ -105,6 +105,10 @@ impl Scan<'_> {
                 self.repair_type_arguments(idx + 1, mask);
                 1
             }
+            "offsetof" if self.opens(idx + 1) => {
+                self.blank_inner_members(idx + 1, mask);
+                1
+            }
             _ if is_complex_word(text) || is_arithmetic_word(text) => self.join_complex(idx, mask),
             _ => self.respell_string_macro(idx, mask),
         }
@@ -160,6 +164,21 @@ impl Scan<'_> {
             mask.join(start.cover(end));
         }
         length
+    }
+
+    /// `offsetof(T, a.b[2])`: the grammars take one name.
+    fn blank_inner_members(&self, open: usize, mask: &mut Mask) {
+        let close = self.closing(open);
+        let mut at = open + 1;
+        while at < close && self.token_text(at) != "," {
+            at = match self.token_text(at) {
+                "(" | "[" | "{" => self.closing(at) + 1,
+                _ => at + 1,
+            };
+        }
+        if close < self.tokens.len() && at + 2 < close {
+            self.blank_tokens(at + 2, close - 1, mask);
+        }
     }
 
     /// `double _Complex`: the words of a type become one name.

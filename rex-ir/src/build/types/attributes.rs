@@ -131,7 +131,7 @@ fn effect_of(declaration: &str, list: &[Token]) -> Option<Effect> {
             "mode" => {
                 let name = word(*list.get(idx + 2)?)?;
                 let (_, mode) = MODES.iter().find(|(known, _)| *known == name)?;
-                Some(Effect::Mode(*mode))
+                Some(Effect::Mode(mode))
             }
             _ => None,
         })

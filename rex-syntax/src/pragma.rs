@@ -48,7 +48,8 @@ impl DirectiveLine {
         self.word.map_or("", |word| slice(text, word))
     }
 
-    fn omp_pragma(self, text: &str) -> Option<PragmaLine> {
+    /// The `#pragma omp` that it is, if it is one.
+    pub(crate) fn omp_pragma(self, text: &str) -> Option<PragmaLine> {
         if self.name(text) != "pragma" {
             return None;
         }

@@ -6,6 +6,7 @@
 //! file.
 
 mod declared;
+mod directives;
 mod operators;
 #[cfg(test)]
 mod tests;
@@ -14,14 +15,10 @@ use rustc_hash::FxHashMap;
 use text_size::{TextRange, TextSize};
 
 use crate::attribute;
-use crate::diag::Diagnostics;
 use crate::edit::EditSet;
-use crate::lex::{self, Token, TokenKind, significant_tokens, slice};
+use crate::lex::{self, Token, TokenKind, significant_tokens};
 use crate::macros::MacroTable;
 use crate::old_style;
-use crate::omp::clause::{ClauseName, ListItem, Locator, Step};
-use crate::omp::directive::{Association, Directive};
-use crate::omp::parse::parse_directive;
 use crate::pragma::{self, PragmaLine};
 use crate::source::{Derivation, FileId, FileRange, Language, SourceFile, SourceMap};
 
@@ -39,15 +36,15 @@ pub fn working_file(sources: &mut SourceMap, file: FileId, macros: &MacroTable) 
         (1, |code| code.directive_edits()),
     ];
     let mut current = file;
-    let mut tokens = None;
+    let mut lexed = None;
     for (times, round) in rounds {
         for _ in 0..times {
-            let code = Code::read(sources, current, file, macros, tokens.take());
+            let code = Code::read(sources, current, file, macros, lexed.take());
             let edits = round(&code);
-            let read = code.tokens;
+            let read = code.lexed;
             let derived = derive(sources, current, &edits);
             if derived == current {
-                tokens = Some(read);
+                lexed = Some(read);
                 break;
             }
             current = derived;
@@ -78,17 +75,24 @@ struct Code<'s> {
     /// The file that `macros` describes.
     written: FileId,
     macros: &'s MacroTable,
+    lexed: Lexed,
+}
+
+/// A file cut into directives and the tokens of its active code.
+#[derive(Default)]
+struct Lexed {
     tokens: Vec<Token>,
+    pragmas: Vec<PragmaLine>,
 }
 
 impl<'s> Code<'s> {
-    /// `known` are the tokens, if they are known already.
+    /// `known` is the file cut up, if that was done already.
     fn read(
         sources: &'s SourceMap,
         file: FileId,
         written: FileId,
         macros: &'s MacroTable,
-        known: Option<Vec<Token>>,
+        known: Option<Lexed>,
     ) -> Code<'s> {
         let text = sources.file(file).text();
         let mut code = Code {
@@ -97,30 +101,29 @@ impl<'s> Code<'s> {
             text,
             written,
             macros,
-            tokens: Vec::new(),
+            lexed: Lexed::default(),
         };
-        if let Some(known) = known {
-            code.tokens = known;
-            return code;
-        }
-        let mut start = TextSize::new(0);
-        let mut tokens = Vec::new();
-        for line in pragma::directives(text) {
-            tokens.extend(significant_tokens(
-                text,
-                TextRange::new(start, line.range.start()),
-            ));
-            start = line.range.end();
-        }
-        tokens.extend(significant_tokens(
-            text,
-            TextRange::new(start, TextSize::of(text)),
-        ));
-        if macros.skips_anything() {
-            tokens.retain(|token| !code.is_skipped(token.range));
-        }
-        code.tokens = tokens;
+        code.lexed = known.unwrap_or_else(|| code.cut());
         code
+    }
+
+    fn cut(&self) -> Lexed {
+        let text = self.text;
+        let mut lexed = Lexed::default();
+        let mut start = TextSize::new(0);
+        let tokens = &mut lexed.tokens;
+        for line in pragma::directives(text) {
+            let code = TextRange::new(start, line.range.start());
+            tokens.extend(significant_tokens(text, code));
+            start = line.range.end();
+            lexed.pragmas.extend(line.omp_pragma(text));
+        }
+        let rest = TextRange::new(start, TextSize::of(text));
+        tokens.extend(significant_tokens(text, rest));
+        if self.macros.skips_anything() {
+            tokens.retain(|token| !self.is_skipped(token.range));
+        }
+        lexed
     }
 
     /// Where a place stands in the file that the macro table describes.
@@ -146,7 +149,8 @@ impl<'s> Code<'s> {
     }
 
     fn token_text(&self, idx: usize) -> &'s str {
-        self.tokens
+        self.lexed
+            .tokens
             .get(idx)
             .map_or("", |token| token.text(self.text))
     }
@@ -154,14 +158,14 @@ impl<'s> Code<'s> {
     /// Writes out what hides directives and braces.
     fn structure_edits(&self) -> EditSet {
         let mut edits = EditSet::new();
-        let mut n_directives = pragma::scan(self.text).len();
+        let mut n_directives = self.lexed.pragmas.len();
         let mut hides: FxHashMap<&str, Hidden> = FxHashMap::default();
         // Lone braces, parts of expressions, declarations of pasted names.
         let mut parts = EditSet::new();
-        let partners = lex::partners(self.text, &self.tokens);
+        let partners = lex::partners(self.text, &self.lexed.tokens);
         let hiding = self.hiding_tokens();
         let mut idx = 0;
-        while let Some(&token) = self.tokens.get(idx) {
+        while let Some(&token) = self.lexed.tokens.get(idx) {
             let start = token.range.start();
             let name = token.text(self.text);
             let hidden = match token.kind {
@@ -222,8 +226,8 @@ impl<'s> Code<'s> {
     /// Writes out the types that C lets a program leave out.
     fn type_edits(&self) -> EditSet {
         let source = self.sources.file(self.file);
-        match source.language() == Language::C && !pragma::scan(self.text).is_empty() {
-            true => old_style::edits(self.text, &self.tokens, self.macros),
+        match source.language() == Language::C && !self.lexed.pragmas.is_empty() {
+            true => old_style::edits(self.text, &self.lexed.tokens, self.macros),
             false => EditSet::new(),
         }
     }
@@ -233,7 +237,7 @@ impl<'s> Code<'s> {
         let close = *partners.get(idx)?;
         let inner = *partners.get(idx + 1)?;
         let is_attribute = self.token_text(idx + 1) == "[" && inner + 1 == close;
-        is_attribute.then(|| attribute::write_out(self.text, &self.tokens, idx, close))?
+        is_attribute.then(|| attribute::write_out(self.text, &self.lexed.tokens, idx, close))?
     }
 
     /// The indices of the words behind which directives hide.
@@ -249,7 +253,7 @@ impl<'s> Code<'s> {
                     .entry(word)
                     .or_insert_with(|| word == "_Pragma" || self.macros.bears_pragma(word))
         };
-        let tokens = self.tokens.iter().enumerate();
+        let tokens = self.lexed.tokens.iter().enumerate();
         tokens
             .filter(|(_, token)| hides(token))
             .map(|(idx, _)| idx)
@@ -258,7 +262,8 @@ impl<'s> Code<'s> {
 
     /// The index of the first token after a range.
     fn after(&self, range: TextRange) -> usize {
-        self.tokens
+        self.lexed
+            .tokens
             .partition_point(|token| token.range.start() < range.end())
     }
 
@@ -269,7 +274,7 @@ impl<'s> Code<'s> {
         hiding: &[usize],
         partners: &[usize],
     ) -> Option<(TextRange, String)> {
-        let token = self.tokens.get(idx)?;
+        let token = self.lexed.tokens.get(idx)?;
         let start = token.range.start();
         let def = self.macros.lookup_at(token.text(self.text), start)?;
         if def.parameters.is_none() || self.token_text(idx + 1) != "(" || !self.macros.any_pragma()
@@ -282,140 +287,6 @@ impl<'s> Code<'s> {
             return None;
         }
         self.macros.expand_call(self.text, start)
-    }
-
-    /// Writes out macros that stand for words of directives, and loops after directives.
-    fn directive_edits(&self) -> EditSet {
-        let mut edits = EditSet::new();
-        for line in pragma::scan(self.text) {
-            if self.is_skipped(line.range) {
-                continue;
-            }
-            let directive = self.words_written_out(&line, &mut edits);
-            if directive.association() == Association::Statement {
-                self.write_out_loop(self.after(line.range), &mut edits);
-            }
-        }
-        edits
-    }
-
-    /// Replaces macros that stand for words of a directive; returns the directive as it is then.
-    fn words_written_out(&self, line: &PragmaLine, edits: &mut EditSet) -> Directive {
-        const MAX_ROUNDS: usize = 32;
-        let at = self.written_at(line.range.start());
-        let body = slice(self.text, line.body);
-        let mut current = body.to_owned();
-        for _ in 0..MAX_ROUNDS {
-            let whole = PragmaLine {
-                range: lex::whole(&current),
-                body: lex::whole(&current),
-            };
-            let directive = parse_directive(&current, &whole, self.file, &mut Diagnostics::new());
-            let expansion = self
-                .macro_words(&current, &directive, at)
-                .into_iter()
-                .find_map(|word| self.macros.expand_call_at(&current, word.start(), at));
-            match expansion {
-                Some((range, expansion)) => {
-                    let expansion = expansion.replace(['\r', '\n'], " ");
-                    current.replace_range(
-                        usize::from(range.start())..usize::from(range.end()),
-                        &expansion,
-                    );
-                }
-                None => {
-                    if current != body {
-                        edits.replace(line.body, current);
-                    }
-                    return directive;
-                }
-            }
-        }
-        // Macros without end: the line stays as it is.
-        parse_directive(self.text, line, self.file, &mut Diagnostics::new())
-    }
-
-    /// The places where a directive needs a word of its own and has the name of a macro.
-    fn macro_words(&self, text: &str, directive: &Directive, at: TextSize) -> Vec<TextRange> {
-        let mut words = Vec::new();
-        if directive.leaves.is_empty() {
-            words.push(directive.name_range);
-        }
-        for clause in &directive.clauses {
-            if clause.name == ClauseName::Unknown {
-                words.push(clause.name_range);
-            }
-            words.extend(clause.modifiers().iter().map(|modifier| modifier.word));
-            words.extend(clause.items().iter().filter_map(|item| {
-                let start = item.locator.root();
-                let name = significant_tokens(text, start).next()?;
-                self.stands_for_items(name.text(text), at)
-                    .then_some(name.range)
-            }));
-            let items = clause.items().iter();
-            words.extend(items.flat_map(|item| self.section_words(text, item, at)));
-        }
-        words.retain(|word| self.macros.lookup_at(slice(text, *word), at).is_some());
-        words
-    }
-
-    /// Macros that stand for the bounds of a section: `a[WHOLE]` with `#define WHOLE 0 : N`.
-    fn section_words(&self, text: &str, item: &ListItem, at: TextSize) -> Vec<TextRange> {
-        let Locator::Path(path) = &item.locator else {
-            return Vec::new();
-        };
-        let indices = path.steps.iter().filter_map(|step| match step {
-            Step::Index(index) => Some(*index),
-            _ => None,
-        });
-        indices
-            .filter_map(|index| significant_tokens(text, index).next())
-            .filter(|name| {
-                let def = self.macros.lookup_at(name.text(text), at);
-                def.is_some_and(|def| {
-                    let mut tokens = significant_tokens(&def.body, lex::whole(&def.body));
-                    tokens.any(|token| token.text(&def.body) == ":") && !def.body.contains('?')
-                })
-            })
-            .map(|name| name.range)
-            .collect()
-    }
-
-    /// Whether a macro stands for variables or sections rather than for a constant.
-    fn stands_for_items(&self, name: &str, at: TextSize) -> bool {
-        let Some(def) = self.macros.lookup_at(name, at) else {
-            return false;
-        };
-        let first = significant_tokens(&def.body, lex::whole(&def.body)).next();
-        first.is_some_and(|first| {
-            first.kind == TokenKind::Identifier || matches!(first.text(&def.body), "*" | "(")
-        })
-    }
-
-    /// Expands the macros that stand for the heads of the loops a directive applies to: one, and those directly behind it.
-    fn write_out_loop(&self, mut next: usize, edits: &mut EditSet) {
-        while let Some(token) = self.tokens.get(next) {
-            if token.text(self.text) == "{" {
-                next += 1;
-                continue;
-            }
-            let at = self.written_at(token.range.start());
-            if token.kind != TokenKind::Identifier
-                || !self.macros.begins_loop(token.text(self.text), at)
-            {
-                return;
-            }
-            let Some((range, expansion)) =
-                self.macros
-                    .expand_call_at(self.text, token.range.start(), at)
-            else {
-                return;
-            };
-            if edits.edits().iter().all(|edit| edit.range != range) {
-                edits.replace(range, expansion);
-            }
-            next = self.after(range);
-        }
     }
 }
 

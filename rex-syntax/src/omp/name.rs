@@ -23,8 +23,10 @@ pub(crate) fn directive_name(text: &str, tokens: &[Token]) -> (Vec<Leaf>, usize)
 }
 
 fn longest_leaf(text: &str, tokens: &[Token]) -> Option<(Leaf, usize)> {
+    let word = tokens.first()?.text(text).as_bytes();
     Leaf::ALL
         .iter()
+        .filter(|leaf| leaf.spelling().as_bytes().first() == word.first())
         .filter_map(|&leaf| Some((leaf, matches_words(text, tokens, leaf.spelling())?)))
         .max_by_key(|(leaf, _)| leaf.spelling().len())
 }

@@ -5,20 +5,19 @@ use text_size::TextRange;
 use super::Code;
 use crate::edit::EditSet;
 use crate::lex::{self, TokenKind};
-use crate::pragma;
 
 impl Code<'_> {
     /// Writes out the calls at file scope that stand for whole declarations, in files with directives.
     pub(super) fn declaration_edits(&self) -> EditSet {
         let mut edits = EditSet::new();
-        if pragma::scan(self.text).is_empty() {
+        if self.lexed.pragmas.is_empty() {
             return edits;
         }
         // For each open bracket whether file scope goes on behind it.
         let mut open: Vec<bool> = Vec::new();
         let mut begins = true;
         let mut idx = 0;
-        while let Some(&token) = self.tokens.get(idx) {
+        while let Some(&token) = self.lexed.tokens.get(idx) {
             let word = token.text(self.text);
             if begins && token.kind == TokenKind::Identifier && open.iter().all(|is_file| *is_file)
             {
@@ -53,7 +52,7 @@ impl Code<'_> {
 
     /// Expands a call that begins a statement and declares a variable whose name is pasted together: `DECLARE(x) = 1;`.
     pub(super) fn pasted_declaration(&self, idx: usize) -> Option<(TextRange, String)> {
-        let token = self.tokens.get(idx)?;
+        let token = self.lexed.tokens.get(idx)?;
         let before = idx.checked_sub(1).map(|before| self.token_text(before));
         let begins = matches!(before, Some(";" | "{" | "}")) && self.token_text(idx + 1) == "(";
         if !begins

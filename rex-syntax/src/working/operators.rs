@@ -32,7 +32,7 @@ impl Code<'_> {
         }
         let call = self
             .macros
-            .expand_call(self.text, self.tokens.get(idx)?.range.start())?;
+            .expand_call(self.text, self.lexed.tokens.get(idx)?.range.start())?;
         let text = &call.1;
         let tokens: Vec<Token> = significant_tokens(text, lex::whole(text)).collect();
         let (first, last) = (tokens.first()?.text(text), tokens.last()?.text(text));
@@ -47,7 +47,7 @@ impl Code<'_> {
     }
 
     fn value_before(&self, idx: usize, partners: &[usize]) -> Value {
-        let Some(before) = idx.checked_sub(1).and_then(|at| self.tokens.get(at)) else {
+        let Some(before) = idx.checked_sub(1).and_then(|at| self.lexed.tokens.get(at)) else {
             return Value::No;
         };
         match (before.kind, before.text(self.text)) {
@@ -60,7 +60,7 @@ impl Code<'_> {
                     .iter()
                     .take(idx)
                     .rposition(|close| *close == idx - 1);
-                let callee = open.and_then(|open| self.tokens.get(open.checked_sub(1)?));
+                let callee = open.and_then(|open| self.lexed.tokens.get(open.checked_sub(1)?));
                 match callee.map(|token| (token.kind, token.text(self.text))) {
                     Some((TokenKind::Identifier, word)) if !is_word_before_value(word) => {
                         Value::Yes
@@ -73,7 +73,7 @@ impl Code<'_> {
     }
 
     fn begins_value(&self, idx: usize) -> bool {
-        let token = self.tokens.get(idx);
+        let token = self.lexed.tokens.get(idx);
         token.is_some_and(|token| {
             matches!(
                 token.kind,

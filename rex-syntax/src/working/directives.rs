@@ -1,0 +1,148 @@
+//! Macros that stand for words of directives, and for the heads of loops behind directives.
+
+use text_size::{TextRange, TextSize};
+
+use super::Code;
+use crate::diag::Diagnostics;
+use crate::edit::EditSet;
+use crate::lex::{self, TokenKind, significant_tokens, slice};
+use crate::omp::clause::{ClauseName, ListItem, Locator, Step};
+use crate::omp::directive::{Association, Directive};
+use crate::omp::parse::parse_directive;
+use crate::pragma::PragmaLine;
+
+impl Code<'_> {
+    /// Writes out macros that stand for words of directives, and loops after directives.
+    pub(super) fn directive_edits(&self) -> EditSet {
+        let mut edits = EditSet::new();
+        for line in &self.lexed.pragmas {
+            if self.is_skipped(line.range) {
+                continue;
+            }
+            let directive = self.words_written_out(line, &mut edits);
+            if directive.association() == Association::Statement {
+                self.write_out_loop(self.after(line.range), &mut edits);
+            }
+        }
+        edits
+    }
+
+    /// Replaces macros that stand for words of a directive; returns the directive as it is then.
+    fn words_written_out(&self, line: &PragmaLine, edits: &mut EditSet) -> Directive {
+        const MAX_ROUNDS: usize = 32;
+        let at = self.written_at(line.range.start());
+        let body = slice(self.text, line.body);
+        let mut current = body.to_owned();
+        for _ in 0..MAX_ROUNDS {
+            let whole = PragmaLine {
+                range: lex::whole(&current),
+                body: lex::whole(&current),
+            };
+            let directive = parse_directive(&current, &whole, self.file, &mut Diagnostics::new());
+            let expansion = self
+                .macro_words(&current, &directive, at)
+                .into_iter()
+                .find_map(|word| self.macros.expand_call_at(&current, word.start(), at));
+            match expansion {
+                Some((range, expansion)) => {
+                    let expansion = expansion.replace(['\r', '\n'], " ");
+                    current.replace_range(
+                        usize::from(range.start())..usize::from(range.end()),
+                        &expansion,
+                    );
+                }
+                None => {
+                    if current != body {
+                        edits.replace(line.body, current);
+                    }
+                    return directive;
+                }
+            }
+        }
+        // Macros without end: the line stays as it is.
+        parse_directive(self.text, line, self.file, &mut Diagnostics::new())
+    }
+
+    /// The places where a directive needs a word of its own and has the name of a macro.
+    fn macro_words(&self, text: &str, directive: &Directive, at: TextSize) -> Vec<TextRange> {
+        let mut words = Vec::new();
+        if directive.leaves.is_empty() {
+            words.push(directive.name_range);
+        }
+        for clause in &directive.clauses {
+            if clause.name == ClauseName::Unknown {
+                words.push(clause.name_range);
+            }
+            words.extend(clause.modifiers().iter().map(|modifier| modifier.word));
+            words.extend(clause.items().iter().filter_map(|item| {
+                let start = item.locator.root();
+                let name = significant_tokens(text, start).next()?;
+                self.stands_for_items(name.text(text), at)
+                    .then_some(name.range)
+            }));
+            let items = clause.items().iter();
+            words.extend(items.flat_map(|item| self.section_words(text, item, at)));
+        }
+        words.retain(|word| self.macros.lookup_at(slice(text, *word), at).is_some());
+        words
+    }
+
+    /// Macros that stand for the bounds of a section: `a[WHOLE]` with `#define WHOLE 0 : N`.
+    fn section_words(&self, text: &str, item: &ListItem, at: TextSize) -> Vec<TextRange> {
+        let Locator::Path(path) = &item.locator else {
+            return Vec::new();
+        };
+        let indices = path.steps.iter().filter_map(|step| match step {
+            Step::Index(index) => Some(*index),
+            _ => None,
+        });
+        indices
+            .filter_map(|index| significant_tokens(text, index).next())
+            .filter(|name| {
+                let def = self.macros.lookup_at(name.text(text), at);
+                def.is_some_and(|def| {
+                    let mut tokens = significant_tokens(&def.body, lex::whole(&def.body));
+                    tokens.any(|token| token.text(&def.body) == ":") && !def.body.contains('?')
+                })
+            })
+            .map(|name| name.range)
+            .collect()
+    }
+
+    /// Whether a macro stands for variables or sections rather than for a constant.
+    fn stands_for_items(&self, name: &str, at: TextSize) -> bool {
+        let Some(def) = self.macros.lookup_at(name, at) else {
+            return false;
+        };
+        let first = significant_tokens(&def.body, lex::whole(&def.body)).next();
+        first.is_some_and(|first| {
+            first.kind == TokenKind::Identifier || matches!(first.text(&def.body), "*" | "(")
+        })
+    }
+
+    /// Expands the macros that stand for the heads of the loops a directive applies to: one, and those directly behind it.
+    fn write_out_loop(&self, mut next: usize, edits: &mut EditSet) {
+        while let Some(token) = self.lexed.tokens.get(next) {
+            if token.text(self.text) == "{" {
+                next += 1;
+                continue;
+            }
+            let at = self.written_at(token.range.start());
+            if token.kind != TokenKind::Identifier
+                || !self.macros.begins_loop(token.text(self.text), at)
+            {
+                return;
+            }
+            let Some((range, expansion)) =
+                self.macros
+                    .expand_call_at(self.text, token.range.start(), at)
+            else {
+                return;
+            };
+            if edits.edits().iter().all(|edit| edit.range != range) {
+                edits.replace(range, expansion);
+            }
+            next = self.after(range);
+        }
+    }
+}

@@ -90,7 +90,7 @@ fn own_arguments(program: &Program, kernel: &Kernel) -> String {
         }
         Home::Member => vec![SmolStr::new_static(namer::CLASS_PARAMETER)],
     };
-    let own = own_heads(program, kernel).into_iter();
+    let own = own_head(program, kernel).into_iter();
     let arguments: Vec<SmolStr> = class
         .into_iter()
         .chain(own.map(|head| head.arguments))
@@ -98,21 +98,22 @@ fn own_arguments(program: &Program, kernel: &Kernel) -> String {
     arguments.join(", ")
 }
 
-/// The template heads of a kernel's body: those of the function, and the types of variables.
-fn own_heads(program: &Program, kernel: &Kernel) -> Vec<TemplateHead> {
-    let deduced: Vec<SmolStr> = kernel
-        .deduced
+/// The template head of a kernel's body: that of the function, and the types of variables.
+fn own_head(program: &Program, kernel: &Kernel) -> Option<TemplateHead> {
+    let heads = &function(program, kernel).heads;
+    let deduced = kernel.deduced.iter().map(|it| namer::deduced_type(it));
+    let deduced: Vec<SmolStr> = deduced.collect();
+    let types = deduced
         .iter()
-        .map(|variable| namer::deduced_type(variable))
-        .collect();
-    let mut heads = function(program, kernel).heads.clone();
-    if !deduced.is_empty() {
-        heads.push(TemplateHead {
-            parameters: format_smolstr!("typename {}", deduced.join(", typename ")),
-            arguments: deduced.join(", ").into(),
-        });
-    }
-    heads
+        .map(|name| format_smolstr!("typename {name}"));
+    let parameters = heads.iter().map(|head| head.parameters.clone());
+    let arguments = heads.iter().map(|head| head.arguments.clone());
+    let parameters: Vec<SmolStr> = parameters.chain(types).collect();
+    let arguments: Vec<SmolStr> = arguments.chain(deduced.iter().cloned()).collect();
+    (!parameters.is_empty()).then(|| TemplateHead {
+        parameters: parameters.join(", ").into(),
+        arguments: arguments.join(", ").into(),
+    })
 }
 
 /// Whether a kernel's body is defined inside its class: that of a member function which is itself, of a class template.
@@ -200,17 +201,16 @@ fn member_function(program: &Program, kernel: &Kernel, at: At) -> Vec<String> {
 
 /// The function object that has the body of a kernel, for classes to make it their friend.
 fn function_object(program: &Program, kernel: &Kernel) -> Vec<String> {
-    let heads: String = own_heads(program, kernel)
-        .iter()
-        .map(|head| format!("template <{}> ", head.parameters))
-        .collect();
+    let head = own_head(program, kernel).map_or(String::new(), |head| {
+        format!("template <{}> ", head.parameters)
+    });
     let parameters: Vec<String> = own_parameters(kernel)
         .map(|parameter| declare(program, parameter))
         .collect();
     let mut lines = vec![
         format!("struct {} {{", kernel.names.body),
         format!(
-            "{STEP}{heads}__device__ void operator()({}) const {{",
+            "{STEP}{head}__device__ void operator()({}) const {{",
             parameters.join(", ")
         ),
     ];
@@ -401,13 +401,9 @@ fn call(program: &Program, kernel: &Kernel) -> String {
     let arguments: Vec<&str> = own_parameters(kernel)
         .map(|parameter| parameter.name.as_str())
         .collect();
-    let heads = own_heads(program, kernel);
-    let own: Vec<&str> = heads.iter().map(|head| head.arguments.as_str()).collect();
+    let own = own_head(program, kernel).map(|head| head.arguments);
     if kernel.home == Home::Friend {
-        let operator = match own.is_empty() {
-            true => String::new(),
-            false => format!(".template operator()<{}>", own.join(", ")),
-        };
+        let operator = own.map_or(String::new(), |own| format!(".template operator()<{own}>"));
         return format!(
             "{}(){operator}({});",
             kernel.names.body,
@@ -424,9 +420,9 @@ fn call(program: &Program, kernel: &Kernel) -> String {
         ),
         (false, true) => format!("{}::", namer::CLASS_PARAMETER),
     };
-    let name = match own.is_empty() {
-        true => kernel.names.body.to_string(),
-        false => format!("template {}<{}>", kernel.names.body, own.join(", ")),
+    let name = match own {
+        None => kernel.names.body.to_string(),
+        Some(own) => format!("template {}<{own}>", kernel.names.body),
     };
     format!("{object}{name}({});", arguments.join(", "))
 }
@@ -456,7 +452,7 @@ fn member_head(program: &Program, kernel: &Kernel, at: At) -> String {
     };
     let heads: String = class_heads
         .iter()
-        .chain(&own_heads(program, kernel))
+        .chain(&own_head(program, kernel))
         .map(|head| format!("template <{}> ", head.parameters))
         .collect();
     let is_static = !has_object(kernel);

@@ -148,7 +148,11 @@ impl<'u> Builder<'u> {
                     .filter(|_| self.is_pointer(base))
                     .unwrap_or(base);
                 let name = node.field(Field::Field)?.text();
-                self.member_type(base, name)
+                let found = self.member_type(base, name)?;
+                match self.types.record(base) {
+                    Some(class) => self.seen_from(found, base, class, at),
+                    None => Some(found),
+                }
             }
             Kind::PointerExpression => {
                 let operand = self.expression_type(node.field(Field::Argument)?, at, next)?;
@@ -309,7 +313,7 @@ impl<'u> Builder<'u> {
                 self.types.category(*found) != Category::Unknown && !self.mentions_auto(*found)
             };
             if let Some(found) = found.filter(is_known) {
-                return Some(found);
+                return self.seen_from(found, object, record, at);
             }
         }
         self.container_member_type(object, name, at)

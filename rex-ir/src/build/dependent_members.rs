@@ -1,9 +1,12 @@
 //! Members and elements of objects whose type a template's parameter gives, or only the compiler deduces.
 
-use rex_syntax::{TextRange, lex};
+use rex_syntax::kind::Kind;
+use rex_syntax::{TextRange, TextSize, lex};
 
 use super::Builder;
-use crate::ty::{Category, Meaning, Record, TypeId, TypeKind};
+use super::scopes::template_head;
+use crate::item::Membership;
+use crate::ty::{Category, Meaning, Record, RecordId, TypeId, TypeKind};
 
 impl Builder<'_> {
     /// The type of a member, if it is the same in all classes of the unit that the object could be of.
@@ -52,6 +55,77 @@ impl Builder<'_> {
         let member = self.text(member);
         let spelling = format!("decltype(rex_object_of<{class}>().{member})");
         Some(self.types.named(spelling, Meaning::Dependent))
+    }
+
+    /// What a type that a class says of its members is outside the class: arguments of an instantiation stand in the place of parameters.
+    ///
+    /// `None` if it names something else that only the class knows.
+    pub(super) fn seen_from(
+        &mut self,
+        ty: TypeId,
+        object: TypeId,
+        class: RecordId,
+        at: TextRange,
+    ) -> Option<TypeId> {
+        let body = self.types.records[class].body;
+        let Some(body) = body.filter(|body| !body.contains_range(at)) else {
+            return Some(ty);
+        };
+        let is_of_class = |membership: &Membership| membership.record == Some(class);
+        let function = self.innermost_function(at);
+        let membership = function.and_then(|id| self.functions[id].membership.as_ref());
+        if membership.is_some_and(is_of_class) {
+            return Some(ty);
+        }
+        let inside = TextRange::empty(body.start() + TextSize::of('{'));
+        let spelling = self.types.spell(ty);
+        let foreign = self.names_that_differ(&spelling, inside, at);
+        if foreign.is_empty() {
+            return Some(ty);
+        }
+        let arguments = self.template_arguments(object, body);
+        let mut seen = spelling.clone();
+        for name in foreign.into_iter().rev() {
+            let (_, argument) = arguments
+                .iter()
+                .find(|(parameter, _)| *parameter == spelling[name])?;
+            seen.replace_range(std::ops::Range::<usize>::from(name), argument);
+        }
+        Some(self.type_of_text(&seen, at))
+    }
+
+    /// The names in a type that mean something else, or nothing, at another place.
+    fn names_that_differ(
+        &self,
+        spelling: &str,
+        one: TextRange,
+        other: TextRange,
+    ) -> Vec<TextRange> {
+        let meaning = |name: &str, at| self.scopes.resolve_type(&self.symbols, name, at);
+        lex::identifiers(spelling, lex::whole(spelling))
+            .filter(|name| meaning(&spelling[*name], one) != meaning(&spelling[*name], other))
+            .collect()
+    }
+
+    /// The parameters of a class template, with the arguments that the type of an object gives them.
+    fn template_arguments(&self, object: TypeId, body: TextRange) -> Vec<(String, String)> {
+        let class = self.unit.tree.root().smallest_at(body);
+        let heads = class.ancestors().filter_map(|around| {
+            let mut children = around.children();
+            let list = children.find(|it| it.kind() == Kind::TemplateParameterList);
+            list.and_then(template_head)
+        });
+        let Some(head) = heads.last() else {
+            return Vec::new();
+        };
+        let object = self.types.spell(self.types.object_type(object));
+        let Some((_, list)) = object.split_once('<') else {
+            return Vec::new();
+        };
+        let list = list.trim_end();
+        let list = list.strip_suffix('>').unwrap_or(list);
+        let parameters = head.arguments.split(',').map(|name| name.trim().to_owned());
+        parameters.zip(arguments_in(list)).collect()
     }
 
     /// The type of an object whose elements or target an item names: what a template gives is a pointer then, or an array, unless it is
@@ -107,4 +181,25 @@ fn types_of<'r>(records: impl Iterator<Item = &'r Record>, member: &str) -> Vec<
         .filter(|field| field.name == member)
         .map(|field| field.ty)
         .collect()
+}
+
+/// The arguments in the list of an instantiation.
+fn arguments_in(list: &str) -> Vec<String> {
+    let mut arguments = vec![String::new()];
+    let mut depth = 0;
+    for c in list.chars() {
+        match c {
+            '<' | '(' | '[' | '{' => depth += 1,
+            '>' | ')' | ']' | '}' => depth -= 1,
+            ',' if depth == 0 => {
+                arguments.push(String::new());
+                continue;
+            }
+            _ => {}
+        }
+        if let Some(argument) = arguments.last_mut() {
+            argument.push(c);
+        }
+    }
+    arguments.iter().map(|it| it.trim().to_owned()).collect()
 }

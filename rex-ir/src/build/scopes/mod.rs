@@ -20,7 +20,7 @@ use crate::namer;
 use crate::symbol::{ScopeId, Symbol, SymbolId, SymbolKind};
 use crate::ty::TypeId;
 use classes::ClassContext;
-use templates::template_head;
+pub(super) use templates::template_head;
 
 /// A node to visit and where it stands.
 #[derive(Clone)]

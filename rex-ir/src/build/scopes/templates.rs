@@ -71,7 +71,7 @@ impl<'u> Builder<'u> {
 }
 
 /// The parameters of a template head; none for `template <>`.
-pub(super) fn template_head(list: Node<'_>) -> Option<TemplateHead> {
+pub(in crate::build) fn template_head(list: Node<'_>) -> Option<TemplateHead> {
     let mut parameters = Vec::new();
     let mut arguments = Vec::new();
     for parameter in list.children() {

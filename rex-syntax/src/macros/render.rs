@@ -2,7 +2,7 @@
 
 use text_size::{TextRange, TextSize};
 
-use super::expand::{Expander, PragmaCall, pragma_at};
+use super::expand::expander::{Expander, PragmaCall, pragma_at};
 use super::pieces::Piece;
 use crate::layout::indent_at;
 use crate::lex::slice;

@@ -25,25 +25,41 @@ pub(super) struct Qualifiers {
 /// The name node inside a declarator.
 pub(in crate::build) fn declared_name(node: Node<'_>) -> Option<Node<'_>> {
     let mut current = node;
-    loop {
-        current = match current.kind() {
-            Kind::QualifiedIdentifier if member_pointer(current).is_some() => {
-                member_pointer(current)?
-            }
-            Kind::Identifier
-            | Kind::FieldIdentifier
-            | Kind::TypeIdentifier
-            | Kind::QualifiedIdentifier
-            | Kind::OperatorName
-            | Kind::DestructorName
-            | Kind::OperatorCast
-            | Kind::TemplateFunction => return Some(current),
-            Kind::ReferenceDeclarator => current.children().last()?,
-            Kind::ParenthesizedDeclarator | Kind::AttributedDeclarator => {
-                current.children().next()?
-            }
-            _ => current.field(Field::Declarator)?,
-        };
+    while !is_name(current) {
+        current = inner_declarator(current)?;
+    }
+    Some(current)
+}
+
+/// Whether a declarator is the declared name alone.
+fn is_name(declarator: Node<'_>) -> bool {
+    match declarator.kind() {
+        Kind::QualifiedIdentifier => member_pointer(declarator).is_none(),
+        Kind::Identifier
+        | Kind::FieldIdentifier
+        | Kind::TypeIdentifier
+        | Kind::OperatorName
+        | Kind::DestructorName
+        | Kind::OperatorCast
+        | Kind::TemplateFunction => true,
+        _ => false,
+    }
+}
+
+/// The declarator that a declarator adds something to.
+fn inner_declarator(node: Node<'_>) -> Option<Node<'_>> {
+    match node.kind() {
+        Kind::QualifiedIdentifier => member_pointer(node),
+        Kind::ReferenceDeclarator | Kind::AbstractReferenceDeclarator => node.children().last(),
+        Kind::ParenthesizedDeclarator
+        | Kind::AbstractParenthesizedDeclarator
+        | Kind::AttributedDeclarator => node.children().find(|child| {
+            !matches!(
+                child.kind(),
+                Kind::MsCallModifier | Kind::AttributeDeclaration | Kind::Comment
+            )
+        }),
+        _ => node.field(Field::Declarator),
     }
 }
 
@@ -107,8 +123,8 @@ impl Builder<'_> {
         let mut ty = base;
         let mut current = node;
         let mut parameters = None;
-        loop {
-            let next = match current.kind() {
+        while !is_name(current) {
+            match current.kind() {
                 Kind::PointerDeclarator | Kind::ReferenceDeclarator
                     if lacks_parentheses(current) =>
                 {
@@ -117,17 +133,9 @@ impl Builder<'_> {
                     let mut inner = Some(current);
                     while let Some(next) = inner.filter(|inner| is_indirection(*inner)) {
                         around.push(next.kind());
-                        inner = next
-                            .field(Field::Declarator)
-                            .or_else(|| next.children().last());
+                        inner = inner_declarator(next);
                     }
-                    let Some(inner) = inner else {
-                        return Declared {
-                            name: None,
-                            ty,
-                            parameters,
-                        };
-                    };
+                    let Some(inner) = inner else { break };
                     let array = self.declarator(inner, ty, at);
                     let ty = around.into_iter().fold(array.ty, |ty, kind| {
                         self.types.plain(match kind {
@@ -146,11 +154,9 @@ impl Builder<'_> {
                         is_volatile: qualifiers.is_volatile,
                         kind: TypeKind::Pointer(ty),
                     });
-                    current.field(Field::Declarator)
                 }
                 Kind::ReferenceDeclarator | Kind::AbstractReferenceDeclarator => {
                     ty = self.types.plain(TypeKind::Reference(ty));
-                    current.children().last()
                 }
                 Kind::ArrayDeclarator | Kind::AbstractArrayDeclarator => {
                     let extent = match current.field(Field::Size) {
@@ -161,13 +167,11 @@ impl Builder<'_> {
                         element: ty,
                         extent,
                     });
-                    current.field(Field::Declarator)
                 }
-                Kind::QualifiedIdentifier if member_pointer(current).is_some() => {
+                Kind::QualifiedIdentifier => {
                     // `T C::*p`: the compiler tells how wide it is.
                     ty = self.types.named(squeeze(node.text()), Meaning::Auto);
                     current = member_pointer(current).unwrap_or(current);
-                    current.field(Field::Declarator)
                 }
                 Kind::FunctionDeclarator | Kind::AbstractFunctionDeclarator => {
                     let list = current.field(Field::Parameters);
@@ -177,48 +181,18 @@ impl Builder<'_> {
                         parameters: text,
                     });
                     parameters = list;
-                    current.field(Field::Declarator)
                 }
-                Kind::ParenthesizedDeclarator
-                | Kind::AbstractParenthesizedDeclarator
-                | Kind::AttributedDeclarator => current.children().find(|child| {
-                    !matches!(
-                        child.kind(),
-                        Kind::MsCallModifier | Kind::AttributeDeclaration | Kind::Comment
-                    )
-                }),
-                Kind::InitDeclarator => current.field(Field::Declarator),
-                Kind::Identifier
-                | Kind::FieldIdentifier
-                | Kind::TypeIdentifier
-                | Kind::QualifiedIdentifier
-                | Kind::OperatorName
-                | Kind::DestructorName
-                | Kind::TemplateFunction => {
-                    return Declared {
-                        name: Some(current),
-                        ty,
-                        parameters,
-                    };
-                }
-                _ => {
-                    return Declared {
-                        name: None,
-                        ty,
-                        parameters,
-                    };
-                }
-            };
-            match next {
-                Some(next) => current = next,
-                None => {
-                    return Declared {
-                        name: None,
-                        ty,
-                        parameters,
-                    };
-                }
+                _ => {}
             }
+            match inner_declarator(current) {
+                Some(inner) => current = inner,
+                None => break,
+            }
+        }
+        Declared {
+            name: Some(current).filter(|name| is_name(*name)),
+            ty,
+            parameters,
         }
     }
 }

@@ -1,0 +1,201 @@
+//! Types of calls: of functions, members and containers of the standard library.
+
+use rex_syntax::TextRange;
+use rex_syntax::cst::Node;
+use rex_syntax::kind::{Field, Kind};
+use rex_syntax::source::Language;
+use smol_str::SmolStr;
+
+use crate::build::Builder;
+use crate::symbol::{Symbol, SymbolId, SymbolKind};
+use crate::ty::{Category, Meaning, RecordId, TypeId, TypeKind};
+
+impl<'u> Builder<'u> {
+    pub(super) fn call_type(&mut self, node: Node<'u>, at: TextRange) -> Option<TypeId> {
+        let function = node.field(Field::Function)?;
+        match function.kind() {
+            Kind::Identifier => {
+                let Some(symbol) = self.scopes.resolve(&self.symbols, function.text(), at) else {
+                    return self
+                        .header_function_type(function.text())
+                        .filter(|ty| !self.may_be_overloaded(*ty));
+                };
+                let found = &self.symbols[symbol];
+                match found.kind {
+                    SymbolKind::Function => self.only_result(symbol),
+                    SymbolKind::Type if self.lacks_template_arguments(function, at) => None,
+                    SymbolKind::Type => Some(found.ty),
+                    _ => None,
+                }
+            }
+            Kind::TemplateFunction => {
+                // static_cast<T>(x) and its relatives.
+                let name = function.field(Field::Name)?.text();
+                if !name.ends_with("_cast") {
+                    return None;
+                }
+                let ty = function
+                    .field(Field::Arguments)?
+                    .children()
+                    .find(|child| child.kind() == Kind::TypeDescriptor)?;
+                Some(self.descriptor_type(ty, at))
+            }
+            Kind::PrimitiveType => Some(self.specifier_type(function, at)),
+            Kind::FieldExpression => self.member_call_type(function, at),
+            _ => None,
+        }
+    }
+
+    /// What a function returns, if all functions of its name return the same.
+    fn only_result(&self, function: SymbolId) -> Option<TypeId> {
+        let found = &self.symbols[function];
+        let is_other = |(_, other): (SymbolId, &Symbol)| {
+            other.kind == SymbolKind::Function
+                && other.name == found.name
+                && !self.types.is_same_object(other.ty, found.ty)
+        };
+        let is_known = self.types.category(found.ty) != Category::Dependent;
+        (is_known && !self.symbols.iter().any(is_other)).then_some(found.ty)
+    }
+
+    /// Whether C++ has other functions of the name of one of a header that returns this type: `sqrt` of a `float` is a `float`.
+    fn may_be_overloaded(&self, returns: TypeId) -> bool {
+        self.unit.language == Language::Cxx
+            && matches!(
+                self.types.get(self.types.object_type(returns)).kind,
+                TypeKind::Named {
+                    meaning: Meaning::Float { .. } | Meaning::WideArithmetic,
+                    ..
+                }
+            )
+    }
+
+    /// The type of `object.name()`.
+    fn member_call_type(&mut self, function: Node<'u>, at: TextRange) -> Option<TypeId> {
+        let object = self.expression_type(function.field(Field::Argument)?, at, 0)?;
+        let object = self
+            .types
+            .element(object)
+            .filter(|_| self.is_pointer(object))
+            .unwrap_or(object);
+        let name = function.field(Field::Field)?.text();
+        if let Some(record) = self
+            .types
+            .record(object)
+            .or_else(|| self.header_class(object))
+        {
+            let returns: Vec<TypeId> = self.types.records[record]
+                .methods
+                .iter()
+                .filter(|method| method.name == name)
+                .map(|method| method.returns)
+                .collect();
+            // Of `T *data()` and `const T *data() const`, an object that is not constant has the first.
+            let is_constant = self.types.get(self.types.object_type(object)).is_const;
+            let fits = |ty: &&TypeId| is_constant || !self.points_to_constant(**ty);
+            let found = returns.iter().find(fits).or(returns.first()).copied();
+            // Overloads that differ in more than in what the result points to.
+            let is_only = |found: &TypeId| {
+                returns.iter().all(|other| {
+                    self.types.is_same_object(*other, *found)
+                        || self.points_to_constant(*other) != self.points_to_constant(*found)
+                })
+            };
+            let found = found.filter(is_only);
+            let is_known = |found: &TypeId| {
+                self.types.category(*found) != Category::Unknown && !self.mentions_auto(*found)
+            };
+            if let Some(found) = found.filter(is_known) {
+                return self.seen_from(found, object, record, at);
+            }
+        }
+        self.container_member_type(object, name, at)
+    }
+
+    fn points_to_constant(&self, ty: TypeId) -> bool {
+        match self.types.get(self.types.desugar(ty)).kind {
+            TypeKind::Pointer(to) | TypeKind::Reference(to) => self.types.get(to).is_const,
+            _ => false,
+        }
+    }
+
+    /// The class template of a header that the type of an object instantiates. What depends on its parameters has no known type.
+    fn header_class(&mut self, object: TypeId) -> Option<RecordId> {
+        let object = self.types.object_type(object);
+        let TypeKind::Named { spelling, .. } = &self.types.get(object).kind else {
+            return None;
+        };
+        let (template, _) = spelling.split_once('<')?;
+        let name: SmolStr = template.rsplit("::").next()?.trim().into();
+        let ty = self.header_type(&name)?;
+        self.types.record(ty)
+    }
+
+    /// The type of a member call of a container of the standard library.
+    pub(super) fn container_member_type(
+        &mut self,
+        object: TypeId,
+        name: &str,
+        at: TextRange,
+    ) -> Option<TypeId> {
+        let object = self.types.object_type(object);
+        let spelling = match &self.types.get(object).kind {
+            TypeKind::Named { spelling, .. } => spelling.clone(),
+            _ => return None,
+        };
+        let template = spelling.split('<').next()?.trim();
+        let template = template.rsplit("::").next()?;
+        let is_container = matches!(
+            template,
+            "vector"
+                | "array"
+                | "string"
+                | "valarray"
+                | "deque"
+                | "list"
+                | "map"
+                | "set"
+                | "span"
+                | "basic_string"
+                | "string_view"
+        );
+        if !is_container {
+            return None;
+        }
+        let element = |builder: &mut Self| match template {
+            "string" => Some(builder.type_of_text("char", at)),
+            _ => {
+                let first = first_template_argument(&spelling)?;
+                Some(builder.type_of_text(first, at))
+            }
+        };
+        match name {
+            "size" | "length" | "capacity" | "max_size" => Some(self.type_of_text("size_t", at)),
+            "empty" => Some(self.type_of_text("bool", at)),
+            "front" | "back" | "at" => element(self),
+            "data" | "c_str" => {
+                let element = element(self)?;
+                let mut pointee = self.types.get(element).clone();
+                pointee.is_const |= self.types.get(object).is_const || name == "c_str";
+                let pointee = self.types.intern(pointee);
+                Some(self.types.plain(TypeKind::Pointer(pointee)))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// `double` of `std::vector<double, A>`.
+fn first_template_argument(spelling: &str) -> Option<&str> {
+    let (_, rest) = spelling.split_once('<')?;
+    let mut depth = 0;
+    for (idx, c) in rest.char_indices() {
+        match c {
+            '<' | '(' | '[' | '{' => depth += 1,
+            '>' | ',' if depth == 0 => return Some(rest[..idx].trim()),
+            '>' | ')' | ']' | '}' => depth -= 1,
+            _ => {}
+        }
+    }
+    None
+}

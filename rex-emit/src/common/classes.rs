@@ -1,7 +1,7 @@
 //! What must be called when objects begin, are copied and end.
 
 use rex_ir::program::Program;
-use rex_ir::ty::{Category, TypeId};
+use rex_ir::ty::{Category, Meaning, TypeId, TypeKind};
 use rex_syntax::TextRange;
 use rex_syntax::source::Language;
 
@@ -27,8 +27,9 @@ pub(crate) fn has_destructor(program: &Program, ty: TypeId) -> bool {
 /// Whether objects of a type, or elements of it, must be constructed.
 pub(crate) fn has_constructor(program: &Program, ty: TypeId) -> bool {
     let types = &program.types;
-    let Some(record) = types.record(types.innermost_element(ty)) else {
-        return false;
+    let element = types.innermost_element(ty);
+    let Some(record) = types.record(element) else {
+        return is_instance_elsewhere(program, element);
     };
     let record = &types.records[record];
     let initializes = |body: TextRange| {
@@ -45,6 +46,17 @@ pub(crate) fn has_constructor(program: &Program, ty: TypeId) -> bool {
                 .fields
                 .iter()
                 .any(|field| types.record(types.innermost_element(field.ty)).is_some()))
+}
+
+/// Whether a type is an instance of a class template that the unit only includes: `std::complex<double>`.
+fn is_instance_elsewhere(program: &Program, ty: TypeId) -> bool {
+    let types = &program.types;
+    match &types.get(types.object_type(ty)).kind {
+        TypeKind::Named { spelling, meaning } => {
+            *meaning == Meaning::Unknown && spelling.ends_with('>')
+        }
+        _ => false,
+    }
 }
 
 /// Whether the elements of an array may be objects that are copied by functions of their class.

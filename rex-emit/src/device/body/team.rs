@@ -293,6 +293,9 @@ impl BodyPrinter<'_> {
         };
         let value = self.text(initializer, indent);
         let value = value.trim();
+        // The arguments of `T x(a, b)`, and no value.
+        let before = &self.program.source()[..usize::from(initializer.range.start())];
+        let is_direct = value.starts_with('(') && !before.trim_end().ends_with('=');
         let is_array = matches!(types.get(types.desugar(ty)).kind, TypeKind::Array { .. });
         Some(if is_array && has_constructor && value.starts_with('{') {
             format!(
@@ -305,7 +308,7 @@ impl BodyPrinter<'_> {
                 types.declare(ty, "rex_initial")
             )
         } else if has_constructor {
-            let arguments = match value.starts_with(['(', '{']) {
+            let arguments = match value.starts_with('{') || is_direct {
                 true => value.to_string(),
                 false => format!("({value})"),
             };
@@ -313,7 +316,7 @@ impl BodyPrinter<'_> {
                 "new (rex_place{{&{name}}}) {}{arguments};",
                 self.value_type(ty)
             )
-        } else if value.starts_with('{')
+        } else if (value.starts_with('{') || is_direct)
             && types.record(ty).is_none()
             && !matches!(types.category(ty), Category::Scalar | Category::Pointer)
         {

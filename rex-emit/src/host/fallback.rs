@@ -1,10 +1,12 @@
 //! What the host executes when a region was not offloaded.
 //!
-//! The region's own statement, once. Variables that the region has copies of get them here too, where the statement may change them; directives that make no sense without the
-//! enclosing `target` or `teams` are left out.
+//! The region's own statement with what [remains](super::remains) of its directives. Variables that the region has copies of get them here too, where the statement may change them; directives
+//! that make no sense without the enclosing `target` or `teams` are left out.
 
-use rex_ir::region::{CapturedObject, ConstructId, RegionId, Transport};
+use rex_ir::region::{CapturedObject, ConstructId, Region, RegionId, Transport};
+use rex_ir::symbol::SymbolId;
 use rex_ir::ty::TypeKind;
+use rex_syntax::TextRange;
 use rex_syntax::edit::EditSet;
 use rex_syntax::layout::indent_at;
 use rex_syntax::omp::directive::Leaf;
@@ -14,17 +16,24 @@ use crate::common::classes;
 use crate::common::text::reindent;
 
 impl Host<'_> {
-    /// The statement for the host, its first line without indentation.
-    pub(super) fn fallback(&self, region: RegionId, indent: &str, step: &str) -> String {
+    /// The statement for the host, its first line without indentation. `known` are operands of its directives that variables hold.
+    pub(super) fn fallback(
+        &self,
+        region: RegionId,
+        known: &[(TextRange, String)],
+        indent: &str,
+        step: &str,
+    ) -> String {
         let region = &self.program.regions[region];
         let construct = &self.program.constructs[region.construct];
         let Some(statement) = construct.statement else {
             return ";".to_string();
         };
         let own = indent_at(self.program.source(), statement.start());
+        let remains = self.remains(region, known);
         let mut edits = EditSet::new();
         for (id, inner) in self.program.constructs_in(statement) {
-            if !self.is_dropped(region.construct, id) {
+            if !self.is_dropped(region.construct, &remains.leaves, id) {
                 continue;
             }
             for directive in &inner.directives {
@@ -37,20 +46,7 @@ impl Host<'_> {
         self.newer_words_in(statement, &mut edits);
         edits.extend(self.rename_edits(statement));
         for (range, symbol) in &region.qualified_uses {
-            let is_copied = region.captures.iter().any(|capture| {
-                capture.object == CapturedObject::Variable(*symbol)
-                    && matches!(
-                        capture.transport,
-                        Transport::Private
-                            | Transport::Literal
-                            | Transport::Copy
-                            | Transport::Pointee
-                            | Transport::ByCategory
-                            | Transport::CopyByCategory
-                    )
-                    && capture.may_be_written
-            });
-            if is_copied && statement.contains_range(*range) {
+            if Host::has_copy(region, *symbol) && statement.contains_range(*range) {
                 let name = self.program.name(*symbol).to_string();
                 edits.replace(*range - statement.start(), name);
             }
@@ -162,22 +158,47 @@ impl Host<'_> {
                 _ => {}
             }
         }
+        let directives = |margin: &str| {
+            let lines = remains.lines.iter();
+            let lines = lines.map(|line| format!("{line}\n{margin}"));
+            lines.collect::<String>()
+        };
         if outer.is_empty() && inner.is_empty() {
-            return reindent(text.trim_end(), own, indent);
+            let text = reindent(text.trim_end(), own, indent);
+            return format!("{}{text}", directives(indent));
         }
+        let margin = format!("{indent}{step}");
         let mut lines = outer;
         lines.push("{".to_string());
         lines.extend(inner.into_iter().map(|line| format!("{step}{line}")));
         lines.push(format!(
-            "{step}{}",
-            reindent(text.trim_end(), own, &format!("{indent}{step}"))
+            "{step}{}{}",
+            directives(&margin),
+            reindent(text.trim_end(), own, &margin)
         ));
         lines.push("}".to_string());
         lines.join(&format!("\n{indent}"))
     }
 
-    /// Whether a construct inside a region makes no sense without the region's own construct.
-    fn is_dropped(&self, region: ConstructId, id: ConstructId) -> bool {
+    /// Whether a region's statement on the host has a copy of a variable.
+    pub(super) fn has_copy(region: &Region, symbol: SymbolId) -> bool {
+        region.captures.iter().any(|capture| {
+            capture.object == CapturedObject::Variable(symbol)
+                && matches!(
+                    capture.transport,
+                    Transport::Private
+                        | Transport::Literal
+                        | Transport::Copy
+                        | Transport::Pointee
+                        | Transport::ByCategory
+                        | Transport::CopyByCategory
+                )
+                && capture.may_be_written
+        })
+    }
+
+    /// Whether a construct inside a region makes no sense where only `kept` constructs of the region's own are around it.
+    fn is_dropped(&self, region: ConstructId, kept: &[Leaf], id: ConstructId) -> bool {
         let constructs = &self.program.constructs;
         let construct = &constructs[id];
         let around: Vec<ConstructId> =
@@ -189,15 +210,23 @@ impl Host<'_> {
             around
                 .iter()
                 .find(|outer| leaves.iter().any(|leaf| constructs[**outer].has(*leaf)))
-                .is_some_and(|outer| !self.is_dropped(region, *outer))
+                .map_or_else(
+                    || leaves.iter().any(|leaf| kept.contains(leaf)),
+                    |outer| !self.is_dropped(region, kept, *outer),
+                )
         };
         // The one thread of the region has all of a construct that no other thread shares.
-        let is_alone = !around
+        let is_alone = !kept.contains(&Leaf::Parallel)
+            && !around
+                .iter()
+                .any(|outer| constructs[*outer].has(Leaf::Parallel));
+        let needs_region = [Leaf::Teams, Leaf::Target]
             .iter()
-            .any(|outer| constructs[*outer].has(Leaf::Parallel));
-        let needs_region = [Leaf::Teams, Leaf::Distribute, Leaf::Loop, Leaf::Target]
-            .iter()
-            .any(|leaf| construct.has(*leaf));
+            .any(|leaf| construct.has(*leaf))
+            || construct.has(Leaf::Distribute) && !kept.contains(&Leaf::Teams)
+            || construct.has(Leaf::Loop)
+                && !kept.contains(&Leaf::Teams)
+                && !kept.contains(&Leaf::Parallel);
         match construct.leaves.first() {
             _ if needs_region => true,
             Some(Leaf::Section) => !is_kept_in(&[Leaf::Sections]),

@@ -37,7 +37,8 @@ impl Host<'_> {
             in_task: self.is_task(region.construct),
             variables: maps.variables,
         };
-        let words = self.words_computed_once(launch, place, arrays.temporaries.len(), &mut code);
+        let mut words =
+            self.words_computed_once(launch, place, arrays.temporaries.len(), &mut code);
         let number = |value: &Option<Expr>| match value {
             Some(value) => expr::print(self.program, &words, value),
             None => "0".to_string(),
@@ -58,7 +59,12 @@ impl Host<'_> {
         let device = settled.settle(&mut code, "int64_t", "rex_device", device);
         let condition = launch.condition.map(|condition| {
             let value = format!("!({})", self.renamed_text(condition));
-            settled.settle(&mut code, "int", "rex_on_host", value)
+            if !has_effects(self.program, condition) {
+                return settled.settle(&mut code, "int", "rex_on_host", value);
+            }
+            let name = settled.always(&mut code, "int", "rex_on_host", &value);
+            words.known.push((condition, format!("!{name}")));
+            name
         });
         self.wait_for_all_memory(&mut code, region.construct);
         if settled.in_task {
@@ -82,7 +88,7 @@ impl Host<'_> {
             Some(condition) => format!("if ({condition} || {call}) {{"),
             None => format!("if ({call}) {{"),
         });
-        let fallback = self.fallback(launch.region, &code.margin(), &step);
+        let fallback = self.fallback(launch.region, &words.known, &code.margin(), &step);
         code.verbatim(&fallback);
         code.close("}");
         code.lines(&maps.cleanup);

@@ -10,6 +10,7 @@ mod launch;
 mod maps;
 mod members;
 mod newer;
+mod remains;
 mod renames;
 mod task;
 

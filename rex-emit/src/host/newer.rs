@@ -122,12 +122,23 @@ impl Host<'_> {
 
     /// What is left of a `collapse` clause that takes one loop: the variables of the loops inside it are private.
     fn inner_variables(&self, construct: &Construct, clause: &Clause) -> String {
+        let is_listed = |name: &str| {
+            let directives = construct.directives.iter();
+            let clauses =
+                directives.flat_map(|idx| self.program.unit.directives[*idx].clauses.iter());
+            let private = [ClauseName::Private, ClauseName::Lastprivate];
+            clauses
+                .filter(|clause| private.contains(&clause.name))
+                .flat_map(Clause::items)
+                .any(|item| self.program.text(item.range) == name)
+        };
         let implied = construct.sharing.iter().filter(|sharing| {
             sharing.attribute == SharingAttribute::Private
                 && clause.range.contains_range(sharing.at)
         });
         let names: Vec<&str> = implied
             .map(|sharing| self.program.name(sharing.symbol).as_str())
+            .filter(|name| !is_listed(name))
             .collect();
         match names.is_empty() {
             true => String::new(),
@@ -163,6 +174,20 @@ impl Host<'_> {
         let if_clause = directive.clause(ClauseName::If);
         words.push((first.range, if_clause.map_or("if(0)", |_| "").to_string()));
         words.extend(if_clause.map(|clause| (clause.range, "if(0)".to_string())));
+    }
+
+    /// Edits of the directives of a construct, with offsets in the unit: those `wanted`.
+    pub(super) fn words_of_directives(
+        &self,
+        construct: TextRange,
+        wanted: impl Fn(&TextRange) -> bool,
+    ) -> Vec<(TextRange, String)> {
+        let clauses = self.program.unit.directives_in(construct);
+        let clauses = clauses.flat_map(|directive| directive.clauses.iter());
+        let named = clauses
+            .filter_map(|clause| Some((self.construct_word(clause)?, String::new())))
+            .chain(self.collapsed_perfectly(construct));
+        named.filter(|(range, _)| wanted(range)).collect()
     }
 
     /// The edits of a statement that is printed elsewhere.

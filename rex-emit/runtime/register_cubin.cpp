@@ -145,10 +145,16 @@ rex_instance_entry *first_instance = nullptr;
 /// The same for static data members of class templates.
 rex_member_entry *first_member = nullptr;
 
-/// A mangled name in which these types, separated by blanks, have the names that device code gives them.
+/// A mangled name in which types and namespaces have the names that device code gives them: "NAME=OTHER NAME=OTHER".
 std::string with_renamed_types(const std::string &name, const std::string &types) {
   if (types.empty()) return name;
   const std::string listed = " " + types + " ";
+  const auto other_name = [&listed](const std::string &word) {
+    const size_t at = listed.find(" " + word + "=");
+    if (at == std::string::npos) return std::string();
+    const size_t start = at + word.size() + 2;
+    return listed.substr(start, listed.find(' ', start) - start);
+  };
   const auto end_of = [&name](size_t at, const char *characters) {
     return std::min(name.find_first_not_of(characters, at), name.size());
   };
@@ -166,9 +172,8 @@ std::string with_renamed_types(const std::string &name, const std::string &types
       const size_t start = end_of(at, digits);
       const size_t length = std::strtoul(name.c_str() + at, nullptr, 10);
       end = std::min(start + length, name.size());
-      const std::string word = name.substr(start, end - start);
-      if (listed.find(" " + word + " ") != std::string::npos) {
-        const std::string other = "rex_name_" + word;
+      const std::string other = other_name(name.substr(start, end - start));
+      if (!other.empty()) {
         renamed += std::to_string(other.size()) + other;
         at = end;
         continue;

@@ -342,7 +342,7 @@ struct REX_HIDDEN rex_instance_entry {
   rex_instance_entry *next;
 };
 
-/* Types of the program that have another name in device code, which CUDA declares, too; separated by blanks. */
+/* Types and namespaces of the program that have another name in device code: "NAME=OTHER NAME=OTHER". */
 #ifndef REX_RENAMED_TYPES
 #define REX_RENAMED_TYPES ""
 #endif

@@ -48,6 +48,14 @@ pub enum ItemKind {
     Other,
 }
 
+/// Whether the head of a [`ItemKind::Block`] is that of a namespace without a name: `namespace {`.
+pub fn is_unnamed_namespace(open: &str) -> bool {
+    let mut words = open
+        .split(|c: char| c.is_whitespace() || c == '{')
+        .filter(|word| !word.is_empty());
+    words.next() == Some("namespace") && words.next().is_none()
+}
+
 /// The function declarations among items and inside their blocks, with their places.
 pub fn prototypes(items: &[Item]) -> impl Iterator<Item = (TextRange, &SmolStr)> {
     let mut stack: Vec<&Item> = items.iter().collect();

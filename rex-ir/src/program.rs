@@ -14,7 +14,7 @@ use crate::abi::Requirements;
 use crate::entry::Entry;
 use crate::function_index::FunctionIndex;
 use crate::instance::Instances;
-use crate::item::{DeviceStorage, Function, FunctionId, Item, ItemKind};
+use crate::item::{DeviceStorage, Function, FunctionId, Item, ItemKind, is_unnamed_namespace};
 use crate::kernel::Kernel;
 use crate::launch::Launch;
 use crate::lifecycle::Lifecycle;
@@ -336,6 +336,20 @@ impl Program {
             .ends_with("))")
             .then(|| before.rfind("__attribute__"));
         start.flatten().map_or("", |start| &before[start..])
+    }
+
+    /// Whether the file has a namespace without a name.
+    pub fn has_unnamed_namespace(&self) -> bool {
+        let mut stack: Vec<&Item> = self.items.iter().collect();
+        while let Some(item) = stack.pop() {
+            if let ItemKind::Block { open, items } = &item.kind {
+                if is_unnamed_namespace(self.text(*open)) {
+                    return true;
+                }
+                stack.extend(items);
+            }
+        }
+        false
     }
 
     /// Whether a variable is declared `static`.

@@ -21,7 +21,7 @@ mod variables;
 use std::collections::BTreeSet;
 
 use rex_ir::entry::EntryKind;
-use rex_ir::item::{Item, ItemKind};
+use rex_ir::item::{Item, ItemKind, is_unnamed_namespace};
 use rex_ir::kernel::BodyText;
 use rex_ir::namer;
 use rex_ir::program::Program;
@@ -221,17 +221,11 @@ impl<'p> Device<'p> {
     /// The head of a namespace or linkage block. Variables of the device need symbols that a name finds, so every namespace has a name.
     fn block_head(&self, open: TextRange) -> String {
         let text = self.program.text(open);
-        let words: Vec<&str> = text
-            .split(|c: char| c.is_whitespace() || c == '{')
-            .filter(|word| !word.is_empty())
-            .collect();
-        match words.as_slice() {
-            ["namespace"] => {
-                let file = self.program.sources.file(self.program.unit.file).name();
-                format!("inline namespace {} {{", namer::unnamed_namespace(file))
-            }
-            _ => text.to_string(),
+        if !is_unnamed_namespace(text) {
+            return text.to_string();
         }
+        let file = self.program.sources.file(self.program.unit.file).name();
+        format!("inline namespace {} {{", namer::unnamed_namespace(file))
     }
 
     fn block_is_needed(&self, items: &[Item]) -> bool {

@@ -23,6 +23,9 @@ const REQUIREMENTS: [(Requirements, &str); 4] = [
     (Requirements::DYNAMIC_ALLOCATORS, "REX_DYNAMIC_ALLOCATORS"),
 ];
 
+/// A namespace without a name in mangled names of GCC and clang.
+const MANGLED_UNNAMED: &str = "_GLOBAL__N_1";
+
 /// What an entry says of a variable.
 struct HostObject {
     address: String,
@@ -39,6 +42,22 @@ impl HostObject {
 }
 
 impl Host<'_> {
+    /// What types in the names of kernels are called in device code, where they have other names there.
+    fn names_on_device(&self) -> Option<String> {
+        let names = cuda_names::in_headers(self.program);
+        let types = cuda_names::own_types(self.program, &names);
+        let renamed = types
+            .into_iter()
+            .map(|name| format!("{name}={}{name}", cuda_names::PREFIX));
+        let unnamed = self.program.has_unnamed_namespace().then(|| {
+            let file = self.program.sources.file(self.program.unit.file).name();
+            format!("{MANGLED_UNNAMED}={}", namer::unnamed_namespace(file))
+        });
+        let renamed: Vec<String> = renamed.chain(unnamed).collect();
+        let list = renamed.join(" ");
+        (!renamed.is_empty()).then(|| format!("#define REX_RENAMED_TYPES \"{list}\""))
+    }
+
     /// Header and kernel entries after the last top include; entries of variables at the end, where their names are known.
     pub(super) fn header(&mut self) {
         let written = self.program.sources.to_written(
@@ -49,16 +68,7 @@ impl Host<'_> {
         let mut lines = Vec::new();
         let mut kernels = self.program.kernels.iter();
         if kernels.any(|(_, kernel)| kernel.template.is_some()) {
-            let names = cuda_names::in_headers(self.program);
-            let types = cuda_names::own_types(self.program, &names);
-            if !types.is_empty() {
-                let types: Vec<&str> = types.into_iter().collect();
-                lines.push(format!(
-                    "#define REX_RENAMED_TYPES \"{}\" /* device code calls them {}.. */",
-                    types.join(" "),
-                    cuda_names::PREFIX
-                ));
-            }
+            lines.extend(self.names_on_device());
         }
         // The header's own copies are declared for programs that have OpenMP's.
         if self.copies_asynchronously() {

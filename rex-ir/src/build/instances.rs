@@ -13,6 +13,7 @@ use smol_str::SmolStr;
 
 use super::Builder;
 use super::carriers::Carriers;
+use super::names::squeeze;
 use super::types::declared_name;
 use crate::instance::{Instances, Instantiator};
 use crate::item::{Function, FunctionId};
@@ -131,9 +132,11 @@ impl<'u> Builder<'u> {
             removed: Vec::new(),
             returns: Vec::new(),
             closures: Vec::new(),
-            in_lambda: false,
+            returns_decide_type: false,
         };
         let body = self.unit.tree.root().smallest_at(function.body);
+        let is_called_by_name = is_template || function.class.is_some();
+        slicer.returns_decide_type = is_called_by_name && has_deduced_return_type(body);
         // Declarations are found needed by statements, and by each other.
         const MAX_ROUNDS: usize = 64;
         for _ in 0..MAX_ROUNDS {
@@ -176,7 +179,7 @@ impl<'u> Builder<'u> {
             removed,
             regions,
             closures,
-            returns: if is_template || function.class.is_some() {
+            returns: if is_called_by_name {
                 Vec::new()
             } else {
                 returns
@@ -263,8 +266,8 @@ struct Slicer<'a> {
     returns: Vec<(TextRange, TextRange)>,
     /// Lambdas that stay as they are: they may be device code.
     closures: Vec<TextRange>,
-    /// Inside a lambda, whose type its `return` statements decide.
-    in_lambda: bool,
+    /// Inside a lambda or a function whose type its `return` statements decide.
+    returns_decide_type: bool,
 }
 
 impl Slicer<'_> {
@@ -273,7 +276,8 @@ impl Slicer<'_> {
         let mut end = block.range().start();
         for statement in block.children() {
             let range = statement.range();
-            let decides_type = self.in_lambda && statement.kind() == Kind::ReturnStatement;
+            let decides_type =
+                self.returns_decide_type && statement.kind() == Kind::ReturnStatement;
             if range.start() < end || decides_type {
                 continue;
             }
@@ -333,7 +337,7 @@ impl Slicer<'_> {
                 .descendants()
                 .filter(|node| matches!(node.kind(), Kind::TypeIdentifier | Kind::Identifier))
                 .any(|node| self.needed.contains(node.text())),
-            _ => has_carrier(),
+            _ => (self.returns_decide_type && has_return(statement)) || has_carrier(),
         }
     }
 
@@ -341,7 +345,7 @@ impl Slicer<'_> {
     fn statement(&mut self, statement: Node<'_>) {
         match statement.kind() {
             Kind::CompoundStatement => return self.compound(statement),
-            Kind::ReturnStatement if self.in_lambda => {}
+            Kind::ReturnStatement if self.returns_decide_type => {}
             Kind::ReturnStatement => {
                 let value = statement
                     .children()
@@ -372,11 +376,11 @@ impl Slicer<'_> {
                     self.closures.extend(returned_lambdas(node));
                 }
                 Kind::LambdaExpression => {
-                    let outer = std::mem::replace(&mut self.in_lambda, true);
+                    let outer = std::mem::replace(&mut self.returns_decide_type, true);
                     if let Some(body) = node.field(Field::Body) {
                         self.compound(body);
                     }
-                    self.in_lambda = outer;
+                    self.returns_decide_type = outer;
                 }
                 Kind::CompoundStatement => self.compound(node),
                 Kind::CaseStatement | Kind::ReturnStatement => self.statement(node),
@@ -401,6 +405,38 @@ impl Slicer<'_> {
         }
         self.needed.extend(names);
     }
+}
+
+/// Whether a statement has a `return` of the function or lambda that it is part of.
+fn has_return(statement: Node<'_>) -> bool {
+    let mut stack = vec![statement];
+    while let Some(node) = stack.pop() {
+        match node.kind() {
+            Kind::ReturnStatement => return true,
+            Kind::LambdaExpression => {}
+            _ => stack.extend(node.children()),
+        }
+    }
+    false
+}
+
+/// Whether the function of a body is declared `auto` or `decltype(auto)` and no more.
+fn has_deduced_return_type(body: Node<'_>) -> bool {
+    let function = body
+        .ancestors()
+        .find(|outer| outer.kind() == Kind::FunctionDefinition);
+    let is_placeholder = |ty: Node<'_>| {
+        matches!(
+            ty.kind(),
+            Kind::PlaceholderTypeSpecifier | Kind::Auto | Kind::Decltype
+        ) && matches!(&*squeeze(ty.text()), "auto" | "decltype(auto)")
+    };
+    function.is_some_and(|function| {
+        function.field(Field::Type).is_some_and(is_placeholder)
+            && function
+                .field(Field::Declarator)
+                .is_some_and(|declarator| !declarator.text().contains("->"))
+    })
 }
 
 /// The lambdas that a lambda returns.

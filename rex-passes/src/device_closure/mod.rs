@@ -63,7 +63,7 @@ fn device_code(cx: &mut PassCx<'_>) -> DeviceCode {
     report::missing(cx, std::mem::take(&mut reached.missing));
     report::members_of_templates(cx, &variables);
     report::maps_without_effect(cx, &variables);
-    virtual_calls::report(cx);
+    virtual_calls::report(cx, &reached.functions);
 
     let texts = texts(cx.program, &reached.functions);
     private_storage::report(cx, &texts);

@@ -15,10 +15,11 @@ use rex_ir::branches;
 use rex_ir::kernel::{BodyText, CasePlan, Plan};
 use rex_ir::program::Program;
 use rex_ir::region::ConstructId;
-use rex_syntax::TextRange;
 use rex_syntax::cst::Node;
 use rex_syntax::kind::{Field, Kind};
+use rex_syntax::lex::significant_tokens;
 use rex_syntax::omp::directive::Leaf;
+use rex_syntax::{TextRange, TextSize};
 use smol_str::format_smolstr;
 
 use super::plan::{Context, Planner};
@@ -202,12 +203,20 @@ impl<'p> Team<'_, 'p> {
                     self.flush(&mut run, &mut plans);
                     self.declaration(child, &mut plans);
                 }
-                Kind::TypeDefinition
-                | Kind::StructSpecifier
-                | Kind::EnumSpecifier
-                | Kind::UsingDeclaration
-                | Kind::AliasDeclaration => {
+                Kind::TypeDefinition | Kind::UsingDeclaration | Kind::AliasDeclaration => {
                     plans.push(Plan::Replicated(BodyText::verbatim(child.range())));
+                }
+                // Its semicolon is no part of it.
+                Kind::StructSpecifier
+                | Kind::ClassSpecifier
+                | Kind::UnionSpecifier
+                | Kind::EnumSpecifier => {
+                    let source = self.program().source();
+                    let rest = TextRange::new(child.range().end(), TextSize::of(source));
+                    let end = significant_tokens(source, rest).next();
+                    let end = end.filter(|token| token.text(source) == ";");
+                    let range = end.map_or(child.range(), |end| child.range().cover(end.range));
+                    plans.push(Plan::Replicated(BodyText::verbatim(range)));
                 }
                 _ if self.is_common(child) => {
                     self.flush(&mut run, &mut plans);

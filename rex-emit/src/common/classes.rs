@@ -29,7 +29,7 @@ pub(crate) fn has_constructor(program: &Program, ty: TypeId) -> bool {
     let types = &program.types;
     let element = types.innermost_element(ty);
     let Some(record) = types.record(element) else {
-        return is_instance_elsewhere(program, element);
+        return may_be_class(program, element);
     };
     let record = &types.records[record];
     let initializes = |body: TextRange| {
@@ -48,13 +48,16 @@ pub(crate) fn has_constructor(program: &Program, ty: TypeId) -> bool {
                 .any(|field| types.record(types.innermost_element(field.ty)).is_some()))
 }
 
-/// Whether a type is an instance of a class template that the unit only includes: `std::complex<double>`.
-fn is_instance_elsewhere(program: &Program, ty: TypeId) -> bool {
+/// Whether a type that the unit does not define may be a class: an instance of a template that it includes, `std::complex<double>`, or what a template's parameter
+/// gives.
+fn may_be_class(program: &Program, ty: TypeId) -> bool {
     let types = &program.types;
     match &types.get(types.object_type(ty)).kind {
-        TypeKind::Named { spelling, meaning } => {
-            *meaning == Meaning::Unknown && spelling.ends_with('>')
-        }
+        TypeKind::Named { spelling, meaning } => match meaning {
+            Meaning::Dependent => true,
+            Meaning::Unknown => spelling.ends_with('>'),
+            _ => false,
+        },
         _ => false,
     }
 }

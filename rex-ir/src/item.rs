@@ -88,6 +88,8 @@ pub struct Function {
     pub declarator_end: TextSize,
     /// The function's body, braces included.
     pub body: TextRange,
+    /// Where statements can be put first in it: behind the brace and the declarations of local labels.
+    pub first_statement: TextSize,
     /// The named namespaces around it, outermost first.
     pub namespaces: Vec<SmolStr>,
     /// The class it is a member of, if it is one.

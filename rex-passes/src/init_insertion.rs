@@ -1,11 +1,10 @@
 //! `init-insertion`: `main` registers the device image before anything else.
 //!
-//! The call goes just behind the opening brace, before every declaration, so that no timer or initializer of the user's runs first. A unit without `main`, or without device
+//! The call goes just behind the opening brace, before every declaration but those of local labels, so that no timer or initializer of the user's runs first. A unit without `main`, or without device
 //! constructs, gets none; libraries register at their first offload call.
 
 use rex_ir::facet::Facet;
 use rex_ir::lifecycle::InitSite;
-use rex_syntax::TextSize;
 
 use crate::pass::{Outcome, Pass, PassCx, PassInfo};
 
@@ -35,7 +34,7 @@ impl Pass for InitInsertion {
                 .iter()
                 .find(|(_, function)| function.is_main);
             main.map(|(_, main)| InitSite {
-                at: main.body.start() + TextSize::of('{'),
+                at: main.first_statement,
             })
         } else {
             None

@@ -7,7 +7,7 @@ use rex_ir::program::{DeviceFunction, Program};
 use rex_syntax::edit::EditConflict;
 use rex_syntax::layout::indent_at;
 use rex_syntax::source::Language;
-use rex_syntax::{TextRange, TextSize, lex};
+use rex_syntax::{TextRange, lex};
 use smol_str::SmolStr;
 
 use super::body::BodyPrinter;
@@ -146,7 +146,7 @@ pub(super) fn print(program: &Program, device: &DeviceFunction, marker: &str) ->
     let mut text = printer.text(&device.body, "");
     let (_, references) = references::at_body(program, function).unwrap_or_default();
     let instances = instances::named_in(program, device.function);
-    let inside = function.body.start() + TextSize::of('{') - function.range.start();
+    let inside = function.first_statement - function.range.start();
     text.insert_str(
         usize::from(inside).min(text.len()),
         &(references + &instances),

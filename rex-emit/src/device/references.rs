@@ -130,7 +130,7 @@ pub(super) fn without_qualifiers(program: &Program, range: TextRange) -> String 
 pub(super) fn at_body(program: &Program, function: &Function) -> Option<(TextSize, String)> {
     let mut lines = of_globals(program, &function.globals);
     lines.extend(reductions::scoped_in(program, function.range));
-    let at = function.body.start() + TextSize::of('{');
+    let at = function.first_statement;
     let text: String = lines.iter().map(|line| format!("\n{STEP}{line}")).collect();
     (!text.is_empty()).then_some((at, text))
 }

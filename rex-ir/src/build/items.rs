@@ -1,8 +1,8 @@
 //! File-scope items in source order.
 
-use rex_syntax::TextRange;
 use rex_syntax::cst::Node;
 use rex_syntax::kind::{Field, Kind};
+use rex_syntax::{TextRange, TextSize};
 use rustc_hash::FxHashMap;
 
 use super::Builder;
@@ -70,7 +70,7 @@ impl<'u> Builder<'u> {
                     Some(body) if matches!(body.kind(), Kind::DeclarationList) => ItemKind::Block {
                         open: TextRange::new(
                             range.start(),
-                            body.range().start() + rex_syntax::TextSize::of('{'),
+                            body.range().start() + TextSize::of('{'),
                         ),
                         items: self.items_of(body, known),
                     },
@@ -138,15 +138,16 @@ impl<'u> Builder<'u> {
         scope.names.get(name)?.declared_at(&self.symbols, range)
     }
 
-    /// Class definitions end before their `;` in the tree.
+    /// Class definitions end before their `;` in the tree, and before the attributes that may stand there.
     fn with_semicolon(&self, range: TextRange) -> TextRange {
-        let rest = &self.source[usize::from(range.end())..];
+        let end = usize::from(self.behind_attributes(range.end()));
+        let rest = &self.source[end..];
         let blanks = rest.len() - rest.trim_start_matches([' ', '\t']).len();
         if rest[blanks..].starts_with(';') && !self.text(range).ends_with(';') {
-            let end = usize::from(range.end()) + blanks + 1;
+            let end = end + blanks + 1;
             TextRange::new(
                 range.start(),
-                rex_syntax::TextSize::try_from(end).unwrap_or(range.end()),
+                TextSize::try_from(end).unwrap_or(range.end()),
             )
         } else {
             range

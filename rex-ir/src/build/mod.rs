@@ -256,6 +256,7 @@ impl<'u> Builder<'u> {
         if self.unit.directives.is_empty() {
             return;
         }
+        self.local_usings = local_usings(&self.unit.tree);
         self.read_scopes();
         self.function_index = FunctionIndex::of(&self.functions);
         self.read_items();
@@ -263,7 +264,6 @@ impl<'u> Builder<'u> {
         self.read_declarative_directives();
         self.name_extents();
         self.read_constructs();
-        self.local_usings = local_usings(&self.unit.tree);
         self.read_regions();
         self.share_in_tasks();
         self.read_instances();

@@ -2,7 +2,10 @@
 
 use rex_syntax::cst::Node;
 use rex_syntax::kind::{Field, Kind};
+use rex_syntax::{TextRange, TextSize, lex};
 use smol_str::SmolStr;
+
+use super::Builder;
 
 /// One blank between words.
 pub(super) fn squeeze(text: &str) -> SmolStr {
@@ -50,4 +53,42 @@ pub(super) fn without_arguments(name: &str) -> String {
         }
     }
     plain
+}
+
+impl Builder<'_> {
+    /// The end of the attributes of GNU C that stand behind a place, macros for them included; the place itself if there are none.
+    pub(super) fn behind_attributes(&self, place: TextSize) -> TextSize {
+        let rest = TextRange::new(place, TextSize::of(self.source));
+        let mut end = place;
+        let mut depth = 0_usize;
+        // A word for attributes, which may have arguments, stands before the token.
+        let mut follows_word = false;
+        for token in lex::significant_tokens(self.source, rest) {
+            let word = token.text(self.source);
+            let is_macro = || self.is_macro_for_attributes(word, token.range);
+            match word {
+                "(" if depth > 0 || follows_word => depth += 1,
+                ")" if depth > 0 => depth -= 1,
+                _ if depth > 0 => {}
+                _ if is_attribute(word) || is_macro() => follows_word = true,
+                _ => break,
+            }
+            if depth == 0 && !is_attribute(word) {
+                end = token.range.end();
+            }
+        }
+        end
+    }
+
+    fn is_macro_for_attributes(&self, word: &str, at: TextRange) -> bool {
+        let body = self.macro_at(word, at).map(|found| found.body.as_str());
+        body.is_some_and(|body| {
+            let first = lex::significant_tokens(body, lex::whole(body)).next();
+            first.is_none_or(|first| is_attribute(first.text(body)))
+        })
+    }
+}
+
+fn is_attribute(word: &str) -> bool {
+    matches!(word, "__attribute__" | "__attribute")
 }

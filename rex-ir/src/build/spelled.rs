@@ -85,9 +85,10 @@ impl Builder<'_> {
                     }
                     _ => (String::new(), spelling.as_str()),
                 };
+                let template = name.split('<').next().unwrap_or(name).trim();
                 let declared = self
                     .scopes
-                    .resolve_type(&self.symbols, name, at)
+                    .resolve_type(&self.symbols, template, at)
                     .and_then(|symbol| self.symbols[symbol].declared_at);
                 let Some(declared) = declared else { return ty };
                 let node = self.unit.tree.root().smallest_at(declared);

@@ -186,6 +186,14 @@ impl<'u> Builder<'u> {
         }
     }
 
+    /// Whether a block around a node says something about names of namespaces.
+    pub(in crate::build) fn is_below_local_using(&self, node: Node<'u>) -> bool {
+        !self.local_usings.is_empty()
+            && node
+                .ancestors()
+                .any(|block| self.local_usings.contains_key(&block.index()))
+    }
+
     /// What the blocks around a region say about names of namespaces: `using namespace a;`, `using a::b;`, `namespace b = a;`.
     pub(super) fn add_local_usings(&self, node: Node<'u>, statement: TextRange, uses: &mut Uses) {
         let blocks = node

@@ -1,8 +1,8 @@
 //! Function definitions.
 
-use rex_syntax::TextRange;
 use rex_syntax::cst::Node;
 use rex_syntax::kind::{Field, Kind};
+use rex_syntax::{TextRange, TextSize, lex};
 use smol_str::SmolStr;
 
 use super::classes::ClassContext;
@@ -111,6 +111,7 @@ impl<'u> Builder<'u> {
             parameters,
             declarator_end: declarator.range().end(),
             body: body.range(),
+            first_statement: behind_labels(self.source, body.range()),
             in_class: context.class.is_some(),
             namespaces: namespaces_around(node),
             class: class_name,
@@ -180,4 +181,22 @@ fn function_body(body: Node<'_>) -> Option<Node<'_>> {
 fn is_closed(body: Node<'_>) -> bool {
     let last = body.tokens_and_children().last();
     last.is_some_and(|last| last.text() == "}")
+}
+
+/// The place behind the brace of a body and what GNU C wants first in it: `__label__ done, again;`.
+fn behind_labels(source: &str, body: TextRange) -> TextSize {
+    let mut place = body.start() + TextSize::of('{');
+    let mut in_labels = false;
+    for token in lex::significant_tokens(source, TextRange::new(place, body.end())) {
+        match token.text(source) {
+            "__label__" => in_labels = true,
+            ";" if in_labels => {
+                place = token.range.end();
+                in_labels = false;
+            }
+            _ if in_labels => {}
+            _ => break,
+        }
+    }
+    place
 }

@@ -1,5 +1,6 @@
 //! Template heads and what they are in front of.
 
+use rex_syntax::TextSize;
 use rex_syntax::cst::Node;
 use rex_syntax::kind::{Field, Kind};
 use smol_str::format_smolstr;
@@ -79,6 +80,14 @@ pub(in crate::build) fn template_head(list: Node<'_>) -> Option<TemplateHead> {
             parameter.kind(),
             Kind::VariadicTypeParameterDeclaration | Kind::VariadicParameterDeclaration
         );
+        let end = match parameter.kind() {
+            Kind::OptionalTypeParameterDeclaration | Kind::OptionalParameterDeclaration => {
+                parameter.text().find('=').unwrap_or(parameter.text().len())
+            }
+            _ => parameter.text().len(),
+        };
+        // The default value may have names of its own.
+        let value = parameter.range().start() + TextSize::of(&parameter.text()[..end]);
         let name = parameter
             .field(Field::Declarator)
             .and_then(declared_name_of_pack)
@@ -87,19 +96,14 @@ pub(in crate::build) fn template_head(list: Node<'_>) -> Option<TemplateHead> {
                 parameter
                     .descendants()
                     .find(|inner| inner.kind() == Kind::TypeIdentifier)
-                    .filter(|_| {
-                        parameter.field(Field::Declarator).is_none()
+                    .filter(|inner| {
+                        inner.range().start() < value
+                            && parameter.field(Field::Declarator).is_none()
                             && parameter.field(Field::Type).is_none()
                     })
             });
         // Nothing can depend on a parameter without a name.
         let Some(name) = name else { continue };
-        let end = match parameter.kind() {
-            Kind::OptionalTypeParameterDeclaration | Kind::OptionalParameterDeclaration => {
-                parameter.text().find('=').unwrap_or(parameter.text().len())
-            }
-            _ => parameter.text().len(),
-        };
         parameters.push(squeeze(parameter.text()[..end].trim()));
         arguments.push(if is_pack {
             format_smolstr!("{}...", name.text())

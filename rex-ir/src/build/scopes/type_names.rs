@@ -51,7 +51,7 @@ impl<'u> Builder<'u> {
         if let Some(name) = node.field(Field::Name) {
             self.declare_tag(scope, node, name, ty);
         }
-        let declaration = enclosing_declaration(node).range();
+        let declaration = self.whole_declaration(node);
         for enumerator in body.children() {
             if enumerator.kind() == Kind::Enumerator
                 && let Some(name) = enumerator.field(Field::Name)
@@ -69,6 +69,15 @@ impl<'u> Builder<'u> {
         }
     }
 
+    /// The declaration of a class or enum, with the attributes behind its members.
+    fn whole_declaration(&self, specifier: Node<'u>) -> TextRange {
+        let range = enclosing_declaration(specifier).range();
+        if self.text(range).ends_with(';') {
+            return range;
+        }
+        TextRange::new(range.start(), self.behind_attributes(range.end()))
+    }
+
     pub(super) fn declare_tag(
         &mut self,
         scope: ScopeId,
@@ -82,7 +91,7 @@ impl<'u> Builder<'u> {
             Kind::ClassSpecifier => "class",
             _ => "struct",
         };
-        let declaration = enclosing_declaration(specifier).range();
+        let declaration = self.whole_declaration(specifier);
         let symbol = self.symbols.alloc(Symbol {
             name: last_component(name.text()).into(),
             kind: SymbolKind::Type,

@@ -59,7 +59,13 @@ impl<'u> Builder<'u> {
                 _ => self.deduced(declared.ty, initializer, node.range()),
             };
             let ty = self.completed_by_initializer(ty, initializer);
-            let ty = match kind == SymbolKind::Global && !context.namespaces.is_empty() {
+            let is_named_by_namespace = match kind {
+                SymbolKind::Global => !context.namespaces.is_empty(),
+                // Kernels stand outside of the block that says what its names mean.
+                SymbolKind::Local | SymbolKind::StaticLocal => self.is_below_local_using(node),
+                _ => false,
+            };
+            let ty = match is_named_by_namespace {
                 true => self.seen_from_outside(ty, node.range()),
                 false => ty,
             };

@@ -120,7 +120,7 @@ impl Host<'_> {
                     };
                     let copy = format!("{name}__host");
                     outer.push(format!("{} {copy} = {outside};", of(&outside)));
-                    inner.push(format!("{} {name} = {copy};", of(&copy)));
+                    inner.push(format!("{alignment}{} {name} = {copy};", of(&copy)));
                 }
                 Transport::Literal
                 | Transport::Copy

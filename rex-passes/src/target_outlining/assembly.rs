@@ -9,6 +9,7 @@ use rex_ir::region::{
 };
 use rex_ir::symbol::SymbolId;
 use rex_ir::ty::{TypeId, TypeKind};
+use rex_syntax::TextRange;
 use rex_syntax::diag::{Code, Diagnostic};
 use rex_syntax::omp::directive::Leaf;
 use rex_syntax::source::Language;
@@ -43,6 +44,7 @@ pub(super) fn prologue_rank(line: &Prologue) -> u8 {
         Prologue::Unpack { .. } => 1,
         Prologue::Literal { .. } | Prologue::SharedLiteral { .. } | Prologue::Captured { .. } => 2,
         Prologue::View { .. } => 4,
+        Prologue::Aligned { line, .. } => prologue_rank(line),
         _ => 3,
     }
 }
@@ -148,11 +150,21 @@ impl Assembly<'_, '_> {
                     name: argument.clone(),
                     ty: ParameterType::Slot,
                 });
-                self.prologue.push(Prologue::Captured {
+                let is_firstprivate = capture.transport == Transport::CopyByCategory;
+                let line = Prologue::Captured {
                     name,
                     ty,
                     parameter: argument,
-                    is_firstprivate: capture.transport == Transport::CopyByCategory,
+                    is_firstprivate,
+                };
+                // Other captures may be references to what is aligned already.
+                let alignment = self.alignment(object, region).filter(|_| is_firstprivate);
+                self.prologue.push(match alignment {
+                    Some(value) => Prologue::Aligned {
+                        value,
+                        line: Box::new(line),
+                    },
+                    None => line,
                 });
             }
             Transport::Copy => {
@@ -357,6 +369,17 @@ impl Assembly<'_, '_> {
                 && sharing.attribute == SharingAttribute::Firstprivate
                 && !sharing.is_on_target
         })
+    }
+
+    /// The alignment that a construct or the variable's declaration asks for its copies.
+    fn alignment(&self, object: CapturedObject, region: RegionId) -> Option<TextRange> {
+        let construct = &self.program.constructs[self.program.regions[region].construct];
+        let symbol = object.variable()?;
+        let mut asked = construct.alignments.iter();
+        let asked = asked.find(|asked| asked.symbol == symbol);
+        asked
+            .map(|asked| asked.value)
+            .or_else(|| self.program.own_alignment(symbol))
     }
 
     /// Whether copies of a variable need more than the alignment of the bytes of a launch.

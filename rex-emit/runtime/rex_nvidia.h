@@ -625,10 +625,10 @@ struct __attribute__((__visibility__("default"))) rex_closure : Lambda {
 };
 template <unsigned File, int Number, typename Lambda, typename End>
 struct __attribute__((__visibility__("default"))) rex_closure<File, Number, 0, Lambda, End> : Lambda {
-  REX_BOTH rex_closure(Lambda &&lambda) : Lambda(static_cast<Lambda &&>(lambda)) {}
+  constexpr REX_BOTH rex_closure(Lambda &&lambda) : Lambda(static_cast<Lambda &&>(lambda)) {}
 };
 template <unsigned File, int Number, typename... Around, typename Lambda, typename... Targets>
-REX_BOTH rex_closure<File, Number, sizeof...(Targets), Lambda, rex_lambda_end<File, Number, Around...>>
+constexpr REX_BOTH rex_closure<File, Number, sizeof...(Targets), Lambda, rex_lambda_end<File, Number, Around...>>
 rex_lambda(Lambda &&lambda, Targets...) {
   return static_cast<Lambda &&>(lambda);
 }

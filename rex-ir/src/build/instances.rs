@@ -356,13 +356,18 @@ impl Slicer<'_> {
             }
             Kind::CaseStatement => {
                 let label = statement.field(Field::Value);
-                for child in statement.children() {
-                    if Some(child) != label {
-                        match self.matters(child) {
-                            true => self.statement(child),
-                            false => self.removed.push(child.range()),
-                        }
-                    }
+                let (kept, removed): (Vec<Node<'_>>, Vec<Node<'_>>) = statement
+                    .children()
+                    .filter(|child| Some(*child) != label)
+                    .partition(|child| self.matters(*child));
+                if kept.is_empty() {
+                    // A label wants a statement behind it.
+                    return self.removed.push(statement.range());
+                }
+                self.removed
+                    .extend(removed.iter().map(|child| child.range()));
+                for child in kept {
+                    self.statement(child);
                 }
                 return;
             }

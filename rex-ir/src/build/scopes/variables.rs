@@ -3,13 +3,14 @@
 use rex_syntax::TextRange;
 use rex_syntax::cst::Node;
 use rex_syntax::kind::{Field, Kind};
+use rex_syntax::source::Language;
 use smol_str::format_smolstr;
 
 use super::Context;
 use crate::build::Builder;
 use crate::build::types::has_storage;
 use crate::symbol::{ScopeId, SymbolKind};
-use crate::ty::{Meaning, Type, TypeId, TypeKind};
+use crate::ty::{Category, Meaning, Type, TypeId, TypeKind};
 
 impl<'u> Builder<'u> {
     pub(super) fn declare_variables(&mut self, node: Node<'u>, scope: ScopeId, context: &Context) {
@@ -88,19 +89,42 @@ impl<'u> Builder<'u> {
         }
     }
 
-    /// `T x(a, b);` inside a function declares an object when its "parameters" are variables.
-    fn looks_like_constructor_call(&self, parameters: Option<Node<'u>>, at: TextRange) -> bool {
-        parameters.is_some_and(|parameters| {
-            let children: Vec<Node<'u>> = parameters.children().collect();
-            !children.is_empty()
-                && children.iter().all(|parameter| {
-                    parameter.field(Field::Type).is_some_and(|ty| {
-                        self.scopes
-                            .resolve(&self.symbols, ty.text(), at)
-                            .is_some_and(|id| self.symbols[id].kind.is_variable())
-                    })
-                })
-        })
+    /// `T x(a, b);` inside a function declares an object when its "parameters" are variables: names that are no types, as members
+    /// of the class around are.
+    fn looks_like_constructor_call(&mut self, parameters: Option<Node<'u>>, at: TextRange) -> bool {
+        let Some(parameters) = parameters else {
+            return false;
+        };
+        let children: Vec<Node<'u>> = parameters.children().collect();
+        !children.is_empty()
+            && children.into_iter().all(|parameter| {
+                parameter
+                    .field(Field::Type)
+                    .is_some_and(|ty| self.names_value(ty, at))
+            })
+    }
+
+    fn names_value(&mut self, specifier: Node<'u>, at: TextRange) -> bool {
+        let name = specifier.text();
+        if let Some(symbol) = self.scopes.resolve(&self.symbols, name, at) {
+            let kind = self.symbols[symbol].kind;
+            return kind.is_variable()
+                || matches!(
+                    kind,
+                    SymbolKind::Field | SymbolKind::Enumerator | SymbolKind::TemplateValue
+                );
+        }
+        let is_name = matches!(specifier.kind(), Kind::TypeIdentifier | Kind::Identifier);
+        is_name && self.unit.language == Language::Cxx && self.is_unknown_type(name, at)
+    }
+
+    fn is_unknown_type(&mut self, name: &str, at: TextRange) -> bool {
+        let ty = self.named_type(name, at);
+        matches!(
+            self.types.category(ty),
+            // In a template, it would be a parameter, which scopes know.
+            Category::Unknown | Category::Dependent
+        )
     }
 
     fn declare_bindings(&mut self, declarator: Node<'u>, scope: ScopeId, declaration: TextRange) {

@@ -146,17 +146,20 @@ impl<'p> Search<'p> {
         }
     }
 
-    /// Operators, constructors and destructors outside of classes: nothing names these where they are used.
+    /// Operators, constructors and destructors, as nothing names these where they are used: those outside of classes, and those in
+    /// classes that lead to directives. Others come along with their class.
     fn take_implicit_functions(&mut self) {
         let program = self.program;
         let host_classes = host_classes(program);
+        let leading = leading_to_directives(program);
         for (id, function) in program.functions.iter() {
             let class = function.class.as_ref();
             let is_implicit = function.name.starts_with("operator")
                 || function.name.starts_with('~')
                 || class == Some(&function.name);
             let is_host_class = class.is_some_and(|class| host_classes.contains(class));
-            if is_implicit && !function.in_class && !is_host_class {
+            let is_text_of_class = function.in_class && !leading.contains(&id);
+            if is_implicit && !is_text_of_class && !is_host_class {
                 self.take(id);
             }
         }
@@ -311,6 +314,28 @@ fn named<'p>(
 }
 
 /// Classes that work with the device: their objects are the host's, and so are constructors and the like, unless named.
+/// The functions that have directives of OpenMP in them, and those that call one of their names.
+fn leading_to_directives(program: &Program) -> FxHashSet<FunctionId> {
+    let mut callers: FxHashMap<&str, Vec<FunctionId>> = FxHashMap::default();
+    for (id, function) in program.functions.iter() {
+        for call in &function.calls {
+            callers.entry(&call.name).or_default().push(id);
+        }
+    }
+    let constructs = program.constructs.values();
+    let mut leading = FxHashSet::default();
+    let mut pending: Vec<FunctionId> = constructs
+        .filter_map(|construct| program.function_index.around(construct.range))
+        .collect();
+    while let Some(id) = pending.pop() {
+        if leading.insert(id) {
+            let name = program.functions[id].name.as_str();
+            pending.extend(callers.remove(name).unwrap_or_default());
+        }
+    }
+    leading
+}
+
 fn host_classes(program: &Program) -> IndexSet<SmolStr> {
     let of_regions = program.regions.values().map(|region| region.function);
     let of_data = program.data_constructs.values();

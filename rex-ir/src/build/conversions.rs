@@ -26,6 +26,7 @@ impl<'u> Builder<'u> {
         if has_code {
             self.spell_case_ranges();
             self.name_functions();
+            self.mark_local_methods();
         }
         self.read_aligned_declarations();
         self.call_variants();
@@ -64,6 +65,26 @@ impl<'u> Builder<'u> {
                 let name = last_component(name.text());
                 self.conversions
                     .push((node.range(), format_smolstr!("\"{name}\"")));
+            }
+        }
+    }
+
+    /// Functions of classes that device code defines in a function are device code, which nvcc does not always see.
+    fn mark_local_methods(&mut self) {
+        let unit = self.unit;
+        if unit.language != Language::Cxx {
+            return;
+        }
+        let is_function = |node: &Node<'_>| node.kind() == Kind::FunctionDefinition;
+        for node in unit.tree.nodes().filter(is_function) {
+            let is_method = node
+                .parent()
+                .is_some_and(|list| list.kind() == Kind::FieldDeclarationList);
+            let has_body = node.field(Field::Body).is_some();
+            if is_method && has_body && node.ancestors().skip(1).any(|outer| is_function(&outer)) {
+                let start = TextRange::empty(node.range().start());
+                self.conversions
+                    .push((start, SmolStr::new_static("__host__ __device__ ")));
             }
         }
     }

@@ -8,7 +8,7 @@ use crate::toolchain::{HostCompiler, Surroundings, find_host_compiler};
 
 use super::*;
 
-fn head<'t>(text: &'t str) -> Option<(String, &'t str)> {
+fn head(text: &str) -> Option<(String, &str)> {
     Head::of(text, "a.c").map(|head| (head.directives, &text[head.end..]))
 }
 

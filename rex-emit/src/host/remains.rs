@@ -6,6 +6,7 @@
 use rex_ir::region::{Construct, ConstructId, Region};
 use rex_syntax::TextRange;
 use rex_syntax::edit::EditSet;
+use rex_syntax::lex;
 use rex_syntax::omp::clause::{Clause, ClauseName, Locator, Step};
 use rex_syntax::omp::directive::Leaf;
 
@@ -78,7 +79,9 @@ impl Host<'_> {
     fn remaining_leaves(&self, region: &Region) -> Vec<Leaf> {
         let construct = &self.program.constructs[region.construct];
         let inner = construct.leaves.get(1..).unwrap_or_default();
-        if inner.iter().any(|leaf| !COMBINED.contains(leaf)) || self.has_unknown_clauses(construct)
+        if inner.iter().any(|leaf| !COMBINED.contains(leaf))
+            || self.has_unknown_clauses(construct)
+            || self.has_dependent_loops(construct)
         {
             return Vec::new();
         }
@@ -111,6 +114,22 @@ impl Host<'_> {
             ClauseName::NumThreads => clause.expression().is_none(),
             _ => false,
         })
+    }
+
+    /// Whether the bounds of a loop name the variable of one around it: host compilers know some forms of these, and gcc crashes on empty ones.
+    fn has_dependent_loops(&self, construct: &Construct) -> bool {
+        let Some(nest) = construct.nest else {
+            return false;
+        };
+        let loops = &self.program.nests[nest].loops;
+        let names_outer = |idx: usize, range: TextRange| {
+            lex::identifiers(self.program.source(), range).any(|at| {
+                let name = self.program.text(at);
+                loops[..idx].iter().any(|outer| outer.variable == name)
+            })
+        };
+        (1..loops.len())
+            .any(|idx| names_outer(idx, loops[idx].lower) || names_outer(idx, loops[idx].bound))
     }
 
     /// Whether `teams` may be the outermost construct around a region's statement, with `inner` constructs between.

@@ -3,7 +3,8 @@
 //! The statement that runs when a region was not offloaded then has the teams and threads that the program asks for. `teams` stands alone: inside other constructs of the host, in a task, or around
 //! what host compilers refuse in it, it is left out together with `distribute`.
 
-use rex_ir::region::{Construct, ConstructId, Region};
+use rex_ir::region::{Construct, ConstructId, Region, Relation};
+use rex_ir::ty::{Meaning, TypeKind};
 use rex_syntax::TextRange;
 use rex_syntax::edit::EditSet;
 use rex_syntax::lex;
@@ -132,6 +133,26 @@ impl Host<'_> {
             .any(|idx| names_outer(idx, loops[idx].lower) || names_outer(idx, loops[idx].bound))
     }
 
+    /// Whether a loop counts an unsigned variable down: gcc's code for such loops runs no iteration with most schedules.
+    fn counts_down_unsigned(&self, construct: ConstructId) -> bool {
+        let program = self.program;
+        let nest = program.constructs[construct].nest;
+        nest.is_some_and(|nest| {
+            program.nests[nest].loops.iter().any(|it| {
+                let goes_up = matches!(it.relation, Relation::Less | Relation::LessEqual);
+                let ty = program.types.get(program.types.desugar(it.ty));
+                let is_signed = matches!(
+                    ty.kind,
+                    TypeKind::Named {
+                        meaning: Meaning::Integer { signed: true, .. },
+                        ..
+                    }
+                );
+                !goes_up && !is_signed
+            })
+        })
+    }
+
     /// Whether `teams` may be the outermost construct around a region's statement, with `inner` constructs between.
     fn may_have_teams(&self, region: &Region, inner: &[Leaf]) -> bool {
         let construct = region.construct;
@@ -205,6 +226,7 @@ impl Host<'_> {
                 .map(|value| self.known_text(value, known))
         };
         match clause.name {
+            ClauseName::Schedule if self.counts_down_unsigned(region.construct) => None,
             ClauseName::If => leaves
                 .contains(&Leaf::Parallel)
                 .then(value)

@@ -1,8 +1,8 @@
 //! OpenMP constructs of the unit as the user wrote them, resolved to symbols and types.
 
 use la_arena::Idx;
-use rex_syntax::TextRange;
 use rex_syntax::omp::directive::Leaf;
+use rex_syntax::{TextRange, lex};
 use smol_str::SmolStr;
 
 use crate::item::FunctionId;
@@ -383,6 +383,23 @@ pub struct LoopNest {
     pub loops: Vec<CanonicalLoop>,
     /// The innermost body statement.
     pub body: TextRange,
+}
+
+impl LoopNest {
+    /// Whether the first value, the bound or the step of a loop names the variable of one around it. `source` is the unit's text.
+    pub fn depends_on_outer(&self, source: &str, idx: usize) -> bool {
+        let canonical = &self.loops[idx];
+        let step = match canonical.step {
+            LoopStep::Add(range) | LoopStep::Subtract(range) => Some(range),
+            LoopStep::Increment | LoopStep::Decrement => None,
+        };
+        let outer = &self.loops[..idx];
+        [Some(canonical.lower), Some(canonical.bound), step]
+            .into_iter()
+            .flatten()
+            .flat_map(|range| lex::identifiers(source, range))
+            .any(|name| outer.iter().any(|it| it.variable == source[name]))
+    }
 }
 
 /// One loop in OpenMP canonical form.

@@ -99,6 +99,15 @@ pub fn identifiers(text: &str, range: TextRange) -> impl Iterator<Item = TextRan
     })
 }
 
+/// The digits and the other letters of the suffix, in lower case, of an imaginary number of GNU C: `2.0` and `f` of `2.0fi`.
+pub fn imaginary(number: &str) -> Option<(&str, String)> {
+    let is_hexadecimal = number.starts_with("0x") || number.starts_with("0X");
+    let digits = number.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let suffix = number[digits.len()..].to_ascii_lowercase();
+    let is_imaginary = !is_hexadecimal && suffix.contains(['i', 'j']);
+    is_imaginary.then(|| (digits, suffix.replace(['i', 'j'], "")))
+}
+
 /// The text of a range; empty when the range does not lie in the text.
 pub(crate) fn slice(text: &str, range: TextRange) -> &str {
     text.get(usize::from(range.start())..usize::from(range.end()))

@@ -7,7 +7,6 @@ use rex_ir::region::{Construct, ConstructId, Region, Relation};
 use rex_ir::ty::{Meaning, TypeKind};
 use rex_syntax::TextRange;
 use rex_syntax::edit::EditSet;
-use rex_syntax::lex;
 use rex_syntax::omp::clause::{Clause, ClauseName, Locator, Step};
 use rex_syntax::omp::directive::Leaf;
 
@@ -119,18 +118,10 @@ impl Host<'_> {
 
     /// Whether the bounds of a loop name the variable of one around it: host compilers know some forms of these, and gcc crashes on empty ones.
     fn has_dependent_loops(&self, construct: &Construct) -> bool {
-        let Some(nest) = construct.nest else {
-            return false;
-        };
-        let loops = &self.program.nests[nest].loops;
-        let names_outer = |idx: usize, range: TextRange| {
-            lex::identifiers(self.program.source(), range).any(|at| {
-                let name = self.program.text(at);
-                loops[..idx].iter().any(|outer| outer.variable == name)
-            })
-        };
-        (1..loops.len())
-            .any(|idx| names_outer(idx, loops[idx].lower) || names_outer(idx, loops[idx].bound))
+        construct.nest.is_some_and(|nest| {
+            let nest = &self.program.nests[nest];
+            (1..nest.loops.len()).any(|idx| nest.depends_on_outer(self.program.source(), idx))
+        })
     }
 
     /// Whether a loop counts an unsigned variable down: gcc's code for such loops runs no iteration with most schedules.

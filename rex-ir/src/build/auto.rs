@@ -143,11 +143,7 @@ impl<'u> Builder<'u> {
             }
             Kind::FieldExpression => {
                 let base = self.expression_type(node.field(Field::Argument)?, at, next)?;
-                let base = self
-                    .types
-                    .element(base)
-                    .filter(|_| self.is_pointer(base))
-                    .unwrap_or(base);
+                let base = self.behind_arrow(base);
                 let name = node.field(Field::Field)?.text();
                 let found = self.member_type(base, name)?;
                 match self.types.record(base) {
@@ -239,6 +235,12 @@ impl<'u> Builder<'u> {
         };
         self.fragment_depth -= 1;
         ty
+    }
+
+    /// The object that `x.member` or `x->member` is of: what `x` points to, if it is a pointer.
+    fn behind_arrow(&self, ty: TypeId) -> TypeId {
+        let pointee = self.types.element(ty).filter(|_| self.is_pointer(ty));
+        pointee.unwrap_or(ty)
     }
 
     pub(super) fn is_pointer(&self, ty: TypeId) -> bool {

@@ -92,14 +92,10 @@ impl<'u> Builder<'u> {
 
     /// `2.0i` as `rex_complex<double>(0, 2.0)`.
     pub(super) fn spell_imaginary(&mut self, literal: Node<'u>) {
-        let text = literal.text();
-        let is_hexadecimal = text.starts_with("0x") || text.starts_with("0X");
-        let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-        let suffix = text[digits.len()..].to_ascii_lowercase();
-        if is_hexadecimal || !suffix.contains(['i', 'j']) {
+        let Some((digits, suffix)) = lex::imaginary(literal.text()) else {
             return;
-        }
-        let real = match suffix.replace(['i', 'j'], "").as_str() {
+        };
+        let real = match suffix.as_str() {
             "f" => "float",
             "l" if digits.contains(['.', 'e', 'E']) => "long double",
             _ => "double",

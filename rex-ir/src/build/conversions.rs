@@ -9,6 +9,7 @@ use smol_str::{SmolStr, format_smolstr};
 use super::Builder;
 use super::names::last_component;
 use super::types::declared_name;
+use crate::item::Function;
 use crate::region::Call;
 use crate::symbol::SymbolKind;
 use crate::ty::{Meaning, TypeId, TypeKind};
@@ -43,8 +44,7 @@ impl<'u> Builder<'u> {
         let regions: Vec<TextRange> = self
             .regions
             .values()
-            .filter_map(|region| self.constructs[region.construct].directives.first())
-            .filter_map(|&directive| Some(unit.statement_of(directive)?.range()))
+            .filter_map(|region| self.constructs[region.construct].statement)
             .collect();
         for node in unit.tree.nodes() {
             let is_word = node.kind() == Kind::Identifier && WORDS.contains(&node.text());
@@ -71,22 +71,17 @@ impl<'u> Builder<'u> {
 
     /// Functions of classes that device code defines in a function are device code, which nvcc does not always see.
     fn mark_local_methods(&mut self) {
-        let unit = self.unit;
-        if unit.language != Language::Cxx {
-            return;
-        }
-        let is_function = |node: &Node<'_>| node.kind() == Kind::FunctionDefinition;
-        for node in unit.tree.nodes().filter(is_function) {
-            let is_method = node
-                .parent()
-                .is_some_and(|list| list.kind() == Kind::FieldDeclarationList);
-            let has_body = node.field(Field::Body).is_some();
-            if is_method && has_body && node.ancestors().skip(1).any(|outer| is_function(&outer)) {
-                let start = TextRange::empty(node.range().start());
-                self.conversions
-                    .push((start, SmolStr::new_static("__host__ __device__ ")));
-            }
-        }
+        let is_local = |function: &Function| {
+            function.in_class && self.function_index.around(function.range).is_some()
+        };
+        let methods = self.functions.values();
+        let starts = methods
+            .filter(|function| is_local(function))
+            .map(|function| {
+                let start = TextRange::empty(function.specifiers.start());
+                (start, SmolStr::new_static("__host__ __device__ "))
+            });
+        self.conversions.extend(starts);
     }
 
     /// Device code calls the variants that its context chooses.

@@ -4,6 +4,7 @@ use rex_syntax::kind::Kind;
 use rex_syntax::{TextRange, TextSize, lex};
 
 use super::Builder;
+use super::names::template_arguments;
 use super::scopes::template_head;
 use crate::item::Membership;
 use crate::ty::{Category, Meaning, Record, RecordId, TypeId, TypeKind};
@@ -119,13 +120,9 @@ impl Builder<'_> {
             return Vec::new();
         };
         let object = self.types.spell(self.types.object_type(object));
-        let Some((_, list)) = object.split_once('<') else {
-            return Vec::new();
-        };
-        let list = list.trim_end();
-        let list = list.strip_suffix('>').unwrap_or(list);
+        let arguments = template_arguments(&object).into_iter().map(str::to_owned);
         let parameters = head.arguments.split(',').map(|name| name.trim().to_owned());
-        parameters.zip(arguments_in(list)).collect()
+        parameters.zip(arguments).collect()
     }
 
     /// The type of an object whose elements or target an item names: what a template gives is a pointer then, or an array, unless it is
@@ -181,25 +178,4 @@ fn types_of<'r>(records: impl Iterator<Item = &'r Record>, member: &str) -> Vec<
         .filter(|field| field.name == member)
         .map(|field| field.ty)
         .collect()
-}
-
-/// The arguments in the list of an instantiation.
-fn arguments_in(list: &str) -> Vec<String> {
-    let mut arguments = vec![String::new()];
-    let mut depth = 0;
-    for c in list.chars() {
-        match c {
-            '<' | '(' | '[' | '{' => depth += 1,
-            '>' | ')' | ']' | '}' => depth -= 1,
-            ',' if depth == 0 => {
-                arguments.push(String::new());
-                continue;
-            }
-            _ => {}
-        }
-        if let Some(argument) = arguments.last_mut() {
-            argument.push(c);
-        }
-    }
-    arguments.iter().map(|it| it.trim().to_owned()).collect()
 }

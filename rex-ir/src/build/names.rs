@@ -55,6 +55,30 @@ pub(super) fn without_arguments(name: &str) -> String {
     plain
 }
 
+/// `double` and `A` of `std::vector<double, A>`.
+pub(super) fn template_arguments(spelling: &str) -> Vec<&str> {
+    let Some((_, list)) = spelling.split_once('<') else {
+        return Vec::new();
+    };
+    let mut arguments = Vec::new();
+    let (mut depth, mut start) = (0, 0);
+    for (idx, c) in list.char_indices() {
+        match c {
+            '<' | '(' | '[' | '{' => depth += 1,
+            '>' | ',' if depth == 0 => {
+                arguments.push(list[start..idx].trim());
+                if c == '>' {
+                    break;
+                }
+                start = idx + 1;
+            }
+            '>' | ')' | ']' | '}' => depth -= 1,
+            _ => {}
+        }
+    }
+    arguments
+}
+
 impl Builder<'_> {
     /// The end of the attributes of GNU C that stand behind a place, macros for them included; the place itself if there are none.
     pub(super) fn behind_attributes(&self, place: TextSize) -> TextSize {

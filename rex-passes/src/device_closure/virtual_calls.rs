@@ -198,13 +198,9 @@ fn parameter(program: &Program, function: FunctionId, place: usize) -> Option<Sy
         })
         .nth(place)?
         .range();
-    let symbol = program.symbols.iter().find(|(_, symbol)| {
-        let at = symbol.declared_at;
-        at.is_some_and(|at| declared.contains_range(at))
-    });
-    let (id, symbol) = symbol?;
+    let id = program.declared_in(declared).next()?;
     let types = &program.types;
-    let kind = &types.get(types.desugar(symbol.ty)).kind;
+    let kind = &types.get(types.desugar(program.symbols[id].ty)).kind;
     matches!(kind, TypeKind::Pointer(_) | TypeKind::Reference(_)).then_some(id)
 }
 

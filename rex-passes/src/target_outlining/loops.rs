@@ -3,9 +3,7 @@
 use rex_ir::expr::Expr;
 use rex_ir::kernel::{Chunk, Crew, IterationSpace, LoopPlan, ParallelPlan, Plan, Prologue};
 use rex_ir::program::Program;
-use rex_ir::region::{
-    Construct, ConstructId, LoopNestId, LoopStep, RegionId, SharingAttribute, Transport,
-};
+use rex_ir::region::{Construct, ConstructId, LoopNestId, RegionId, SharingAttribute, Transport};
 use rex_syntax::TextRange;
 use rex_syntax::diag::{Code, Diagnostic};
 use rex_syntax::omp::clause::ClauseName;
@@ -426,24 +424,7 @@ impl Planner<'_> {
 pub(super) fn rectangle_depth(program: &Program, nest: LoopNestId) -> usize {
     let nest = &program.nests[nest];
     let depends = |idx: usize| {
-        let canonical = &nest.loops[idx];
-        if canonical.among.is_some() {
-            return true;
-        }
-        let step = match canonical.step {
-            LoopStep::Add(range) | LoopStep::Subtract(range) => Some(range),
-            LoopStep::Increment | LoopStep::Decrement => None,
-        };
-        [Some(canonical.lower), Some(canonical.bound), step]
-            .into_iter()
-            .flatten()
-            .any(|range| {
-                rex_syntax::lex::identifiers(program.source(), range).any(|name| {
-                    nest.loops[..idx]
-                        .iter()
-                        .any(|outer| outer.variable == program.text(name))
-                })
-            })
+        nest.loops[idx].among.is_some() || nest.depends_on_outer(program.source(), idx)
     };
     (1..nest.loops.len())
         .find(|idx| depends(*idx))

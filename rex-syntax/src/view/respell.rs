@@ -4,7 +4,7 @@
 //! whose name had to be spelled like another type.
 
 use super::{Mask, Scan};
-use crate::lex::TokenKind;
+use crate::lex::{self, TokenKind};
 use crate::source::Language;
 
 /// Words for which the grammar has another spelling.
@@ -51,7 +51,8 @@ impl Scan<'_> {
             self.blank_tokens(idx, idx, mask);
             return 1;
         }
-        if token.kind == TokenKind::Number && is_imaginary(text) {
+        // The grammars do not know the suffix.
+        if token.kind == TokenKind::Number && lex::imaginary(text).is_some() {
             mask.put(token.range.start(), &"0".repeat(text.len()));
             return 1;
         }
@@ -257,13 +258,6 @@ impl Scan<'_> {
         mask.put(token.range.start(), &literal);
         1
     }
-}
-
-/// `2.0i`, `3.0fj`: a suffix that the grammars do not know.
-fn is_imaginary(number: &str) -> bool {
-    let is_hexadecimal = number.starts_with("0x") || number.starts_with("0X");
-    let digits = number.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    !is_hexadecimal && number[digits.len()..].contains(['i', 'I', 'j', 'J'])
 }
 
 fn is_complex_word(word: &str) -> bool {

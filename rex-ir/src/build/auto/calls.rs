@@ -7,6 +7,7 @@ use rex_syntax::source::Language;
 use smol_str::SmolStr;
 
 use crate::build::Builder;
+use crate::build::names::template_arguments;
 use crate::symbol::{Symbol, SymbolId, SymbolKind};
 use crate::ty::{Category, Meaning, RecordId, TypeId, TypeKind};
 
@@ -73,11 +74,7 @@ impl<'u> Builder<'u> {
     /// The type of `object.name()`.
     fn member_call_type(&mut self, function: Node<'u>, at: TextRange) -> Option<TypeId> {
         let object = self.expression_type(function.field(Field::Argument)?, at, 0)?;
-        let object = self
-            .types
-            .element(object)
-            .filter(|_| self.is_pointer(object))
-            .unwrap_or(object);
+        let object = self.behind_arrow(object);
         let name = function.field(Field::Field)?.text();
         if let Some(record) = self
             .types
@@ -165,7 +162,7 @@ impl<'u> Builder<'u> {
         let element = |builder: &mut Self| match template {
             "string" => Some(builder.type_of_text("char", at)),
             _ => {
-                let first = first_template_argument(&spelling)?;
+                let first = template_arguments(&spelling).first().copied()?;
                 Some(builder.type_of_text(first, at))
             }
         };
@@ -183,19 +180,4 @@ impl<'u> Builder<'u> {
             _ => None,
         }
     }
-}
-
-/// `double` of `std::vector<double, A>`.
-fn first_template_argument(spelling: &str) -> Option<&str> {
-    let (_, rest) = spelling.split_once('<')?;
-    let mut depth = 0;
-    for (idx, c) in rest.char_indices() {
-        match c {
-            '<' | '(' | '[' | '{' => depth += 1,
-            '>' | ',' if depth == 0 => return Some(rest[..idx].trim()),
-            '>' | ')' | ']' | '}' => depth -= 1,
-            _ => {}
-        }
-    }
-    None
 }

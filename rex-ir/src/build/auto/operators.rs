@@ -154,35 +154,14 @@ impl Builder<'_> {
             None => digits.parse().unwrap_or(0),
         };
         let long = suffix.contains('l') || suffix.contains('z') || value > i32::MAX as u64;
-        match (long, unsigned) {
-            (false, false) => self.types.named(
-                "int",
-                Meaning::Integer {
-                    bits: 32,
-                    signed: true,
-                },
-            ),
-            (false, true) => self.types.named(
-                "unsigned int",
-                Meaning::Integer {
-                    bits: 32,
-                    signed: false,
-                },
-            ),
-            (true, false) => self.types.named(
-                "long",
-                Meaning::Integer {
-                    bits: 64,
-                    signed: true,
-                },
-            ),
-            (true, true) => self.types.named(
-                "unsigned long",
-                Meaning::Integer {
-                    bits: 64,
-                    signed: false,
-                },
-            ),
-        }
+        let (spelling, bits) = match (long, unsigned) {
+            (false, false) => ("int", 32),
+            (false, true) => ("unsigned int", 32),
+            (true, false) => ("long", 64),
+            (true, true) => ("unsigned long", 64),
+        };
+        let signed = !unsigned;
+        self.types
+            .named(spelling, Meaning::Integer { bits, signed })
     }
 }

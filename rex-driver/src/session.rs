@@ -23,7 +23,7 @@ use crate::error::Error;
 use crate::flags::{CompilerFlags, language_of};
 use crate::preprocess::{Expansion, Job, Origin, Preprocessor, include_folders, may_offload};
 use crate::preprocessed::{Form, with_includes};
-use crate::splice::{Search, Spliced};
+use crate::splice::{Headers, Spliced};
 use crate::toolchain::Surroundings;
 
 /// The settings all inputs of one invocation share, and what was found out for one and serves the others.
@@ -229,6 +229,9 @@ impl Session {
         };
         let folders = include_folders(flags);
         let read = |path: &Path| fs::read(path).ok();
+        let expansion = String::from_utf8_lossy(input.expansion.as_deref().unwrap_or_default());
+        let main = (&*input.name, &*input.bytes, folder);
+        let headers = Headers::new(main, &expansion, &folders, &read);
         let mut wanted = BTreeSet::new();
         let mut compilation = first;
         let mut spliced = None;
@@ -238,12 +241,7 @@ impl Session {
             if wanted.len() == before {
                 break;
             }
-            let search = Search {
-                folders: &folders,
-                wanted: &wanted,
-                read: &read,
-            };
-            let Some(found) = Spliced::new(&input.bytes, folder, &search) else {
+            let Some(found) = Spliced::new(&headers, &wanted) else {
                 break;
             };
             let words = ["-iquote".into(), folder.as_os_str().to_owned()];

@@ -1,22 +1,22 @@
 //! Headers of the project whose text has to be lowered: written in place of their `#include` lines.
 //!
-//! A header with target regions, or with functions that device code calls, is lowered as a part of the file that includes it. The text keeps its include guards, so that
-//! a later `#include` of the same header finds them. A header in which nothing changed is included again in the host file.
+//! A header with target regions, or with functions that device code calls, is lowered as a part of the file that includes it. It is written where the preprocessor read
+//! it, and nowhere else. The text keeps its include guards, so that a later `#include` of the same header finds them. A header in which nothing changed is included again in the host file.
 
-use std::collections::BTreeSet;
+mod headers;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use rex_syntax::diag::Diagnostic;
-use rex_syntax::pragma::{DirectiveLine, directives};
-use rex_syntax::source::{FileId, FileRange, Language, SourceFile, SourceMap};
+use rex_syntax::pragma::directives;
+use rex_syntax::source::{FileId, FileRange, SourceFile, SourceMap};
 use rex_syntax::{TextRange, TextSize};
 
 use crate::account::Account;
-use crate::build::command::folder_of;
-
-/// Includes inside includes deeper than this stay as they are.
-const MAX_DEPTH: usize = 64;
+pub(crate) use headers::Headers;
+use headers::{LineKind, Plan, Text};
 
 /// A file with the text of some of its headers in it.
 #[derive(Debug, Default)]
@@ -26,8 +26,20 @@ pub(crate) struct Spliced {
     /// The headers whose text is in it.
     headers: Vec<(PathBuf, Vec<u8>)>,
     pieces: Vec<Piece>,
-    /// What stands in place of `#include` lines of the file itself: where the text is, and the line.
-    inserted: Vec<(Range<usize>, Vec<u8>)>,
+    /// What stands in place of `#include` lines of the file itself.
+    inserted: Vec<Inserted>,
+    /// Where the text of each header begins that is read once.
+    once: BTreeMap<PathBuf, usize>,
+}
+
+/// The text of a header and of those that it includes.
+#[derive(Debug)]
+struct Inserted {
+    range: Range<usize>,
+    /// The line that it stands for.
+    include: Vec<u8>,
+    /// Whether a header is not in it because its text stands before, where it no longer says that it is to be read once.
+    lacks_earlier: bool,
 }
 
 /// A run of bytes that come from one file.
@@ -40,152 +52,138 @@ struct Piece {
     start: usize,
 }
 
-/// Where a piece of text comes from.
+/// Where text is written from.
 #[derive(Clone, Copy)]
 struct Place<'a> {
-    /// Index into the headers; `None` is the file itself.
+    /// Which time that a file was read.
+    inclusion: usize,
+    /// Index into the headers written; `None` is the file itself.
     header: Option<usize>,
-    /// The folder of the file.
-    folder: &'a Path,
-    /// That folder, as an `#include` in the file itself would name it.
+    /// The folder of the file, as an `#include` in the file itself would name it.
     prefix: &'a Path,
 }
 
-/// Where headers are looked for, and which are wanted.
-pub(crate) struct Search<'a> {
-    /// The folders of `-I` and its relatives, in order.
-    pub(crate) folders: &'a [PathBuf],
-    /// The headers to write out, as the preprocessor names them.
-    pub(crate) wanted: &'a BTreeSet<PathBuf>,
-    /// Reads a file.
-    pub(crate) read: &'a dyn Fn(&Path) -> Option<Vec<u8>>,
-}
-
-impl Search<'_> {
-    /// The file that an `#include` line names.
-    fn find(&self, name: &str, is_quoted: bool, folder: &Path) -> Option<PathBuf> {
-        let own = is_quoted.then(|| folder.join(name));
-        own.into_iter()
-            .chain(self.folders.iter().map(|folder| folder.join(name)))
-            .find(|path| path.is_file())
-    }
-
-    fn is_wanted(&self, path: &Path) -> bool {
-        let same = |wanted: &PathBuf| {
-            wanted == path
-                || matches!((wanted.canonicalize(), path.canonicalize()), (Ok(a), Ok(b)) if a == b)
-        };
-        self.wanted.iter().any(same)
-    }
-
-    /// Whether a header or one that it includes is wanted.
-    fn leads_to_wanted(&self, path: &Path, seen: &mut BTreeSet<PathBuf>) -> bool {
-        if self.is_wanted(path) {
-            return true;
-        }
-        if seen.len() > 4096 || !seen.insert(path.to_owned()) {
-            return false;
-        }
-        let Some(bytes) = (self.read)(path) else {
-            return false;
-        };
-        let file = SourceFile::new("", Language::Cxx, bytes);
-        directives(file.text()).iter().any(|line| {
-            let included = include_of(file.text(), *line)
-                .and_then(|(name, quoted)| self.find(&name, quoted, folder_of(path)));
-            included.is_some_and(|included| self.leads_to_wanted(&included, seen))
-        })
-    }
+/// What is written in place of a line.
+enum Instead {
+    Nothing,
+    Text(String),
+    /// A header, by the time that it was read.
+    Header(usize),
 }
 
 impl Spliced {
     /// Writes the wanted headers into a file. `None` if no line of it includes one.
-    pub(crate) fn new(bytes: &[u8], folder: &Path, search: &Search<'_>) -> Option<Spliced> {
+    pub(crate) fn new(headers: &Headers<'_>, wanted: &BTreeSet<PathBuf>) -> Option<Spliced> {
         let mut spliced = Spliced::default();
-        let file = SourceFile::new("", Language::Cxx, bytes.to_vec());
         let place = Place {
+            inclusion: 0,
             header: None,
-            folder,
             prefix: Path::new(""),
         };
-        spliced.write(&file, place, search, &mut Vec::new());
+        spliced.write(headers, &headers.plan(wanted), place);
         (!spliced.headers.is_empty()).then_some(spliced)
     }
 
-    fn write(
-        &mut self,
-        file: &SourceFile,
-        place: Place<'_>,
-        search: &Search<'_>,
-        open: &mut Vec<PathBuf>,
-    ) {
+    fn write(&mut self, headers: &Headers<'_>, plan: &Plan, place: Place<'_>) {
         let Place {
+            inclusion,
             header,
-            folder,
             prefix,
         } = place;
-        let text = file.text();
+        let Some(Text { file, lines, .. }) = headers.text(inclusion) else {
+            return;
+        };
         let mut copied = 0;
-        for line in directives(text) {
-            let range = usize::from(line.range.start())..usize::from(line.range.end());
-            if is_pragma_once(text, line) && header.is_some() {
-                self.copy(file, header, copied..range.start);
-                copied = range.end;
-                continue;
-            }
-            let Some((name, quoted)) = include_of(text, line) else {
+        for (idx, line) in lines.iter().enumerate() {
+            let Some(instead) = self.instead_of(headers, plan, place, idx) else {
                 continue;
             };
-            let Some(path) = search.find(&name, quoted, folder) else {
-                continue;
-            };
-            let is_open = open.contains(&path) || open.len() >= MAX_DEPTH;
-            if is_open || !search.leads_to_wanted(&path, &mut BTreeSet::new()) {
-                // A header's own folder is not where the lowered file looks.
-                if prefix != Path::new("") && quoted && folder.join(&name).is_file() {
-                    self.copy(file, header, copied..range.start);
-                    let name = prefix.join(&name);
-                    self.bytes
-                        .extend(format!("#include \"{}\"", name.display()).bytes());
-                    copied = range.end;
+            self.copy(file, header, copied..line.range.start);
+            copied = line.range.end;
+            match instead {
+                Instead::Nothing => {}
+                Instead::Text(text) => self.bytes.extend(text.bytes()),
+                Instead::Header(inner) => {
+                    let start = self.bytes.len();
+                    if header.is_none() {
+                        self.inserted.push(Inserted {
+                            range: start..start,
+                            include: file.bytes()[line.range.clone()].to_vec(),
+                            lacks_earlier: false,
+                        });
+                    }
+                    let name = match headers.name_by_folder(inclusion, idx) {
+                        Some(name) => prefix.join(name),
+                        None => headers.name_from_afar(inner),
+                    };
+                    let prefix = name.parent().unwrap_or(Path::new(""));
+                    self.write_header(headers, plan, inner, prefix);
+                    if header.is_none()
+                        && let Some(inserted) = self.inserted.last_mut()
+                    {
+                        inserted.range.end = self.bytes.len();
+                    }
                 }
-                continue;
-            }
-            let Some(bytes) = (search.read)(&path) else {
-                continue;
-            };
-            self.copy(file, header, copied..range.start);
-            copied = range.end;
-            let known = self.headers.iter().any(|(known, _)| *known == path);
-            let included = SourceFile::new("", Language::Cxx, bytes.clone());
-            let has_once = directives(included.text())
-                .into_iter()
-                .any(|line| is_pragma_once(included.text(), line));
-            if known && has_once {
-                continue;
-            }
-            let start = self.bytes.len();
-            self.headers.push((path.clone(), bytes));
-            let idx = self.headers.len() - 1;
-            open.push(path.clone());
-            let is_own = quoted && folder.join(&name).is_file();
-            let reached = match is_own {
-                true => prefix.join(&name),
-                false => PathBuf::from(&name),
-            };
-            let inner = Place {
-                header: Some(idx),
-                folder: folder_of(&path),
-                prefix: reached.parent().unwrap_or(Path::new("")),
-            };
-            self.write(&included, inner, search, open);
-            open.pop();
-            if header.is_none() {
-                let include = file.bytes()[range].to_vec();
-                self.inserted.push((start..self.bytes.len(), include));
             }
         }
-        self.copy(file, header, copied..text.len());
+        self.copy(file, header, copied..file.text().len());
+    }
+
+    fn write_header(
+        &mut self,
+        headers: &Headers<'_>,
+        plan: &Plan,
+        inclusion: usize,
+        prefix: &Path,
+    ) {
+        let Some(text) = headers.text(inclusion) else {
+            return;
+        };
+        let bytes = text.file.bytes().to_vec();
+        self.headers
+            .push((headers.path(inclusion).to_owned(), bytes));
+        if plan.needs_once(&text.real_path) {
+            let start = self.bytes.len();
+            self.once.insert(text.real_path.clone(), start);
+        }
+        let place = Place {
+            inclusion,
+            header: Some(self.headers.len() - 1),
+            prefix,
+        };
+        self.write(headers, plan, place);
+    }
+
+    /// What to write in place of a line that brings a header. `None` if the line stays.
+    fn instead_of(
+        &mut self,
+        headers: &Headers<'_>,
+        plan: &Plan,
+        place: Place<'_>,
+        idx: usize,
+    ) -> Option<Instead> {
+        let name = match &headers.text(place.inclusion)?.lines.get(idx)?.kind {
+            LineKind::Once => return place.header.map(|_| Instead::Nothing),
+            LineKind::Include(name) => name,
+        };
+        let included = headers.included_at(place.inclusion, idx);
+        if let Some(inner) = included.filter(|inner| plan.needs(*inner)) {
+            return Some(Instead::Header(inner));
+        }
+        let found = name.as_ref().and_then(|name| name.found.as_ref());
+        if let Some(start) = found.and_then(|found| self.once.get(found)) {
+            if let (Some(_), Some(inserted)) = (place.header, self.inserted.last_mut()) {
+                inserted.lacks_earlier |= *start < inserted.range.start;
+            }
+            return Some(Instead::Nothing);
+        }
+        // The lowered file looks for headers in other folders than this header does.
+        let name = headers.name_by_folder(place.inclusion, idx)?;
+        let is_elsewhere = place.header.is_some() && place.prefix != Path::new("");
+        is_elsewhere.then(|| {
+            let name = place.prefix.join(name);
+            Instead::Text(format!("#include \"{}\"", name.display()))
+        })
     }
 
     fn copy(&mut self, file: &SourceFile, header: Option<usize>, range: Range<usize>) {
@@ -203,14 +201,18 @@ impl Spliced {
         let offset = |at: usize| TextSize::try_from(at).unwrap_or_default();
         let ranges = self.inserted.iter();
         ranges
-            .map(|(range, _)| TextRange::new(offset(range.start), offset(range.end)))
+            .map(|Inserted { range, .. }| TextRange::new(offset(range.start), offset(range.end)))
             .collect()
     }
 
     /// Includes the headers again in which lowering changed nothing.
     pub(crate) fn restore(&self, host: &[u8]) -> Vec<u8> {
         let mut host = host.to_vec();
-        for (range, include) in &self.inserted {
+        for Inserted { range, include, .. } in self
+            .inserted
+            .iter()
+            .filter(|inserted| !inserted.lacks_earlier)
+        {
             let text = &self.bytes[range.clone()];
             let mut places = find_all(&host, text);
             if let (Some(at), None) = (places.next(), places.next()) {
@@ -302,25 +304,6 @@ fn include_lines(file: &SourceFile) -> Vec<TextRange> {
         .filter(|line| line.name(file.text()) == "include")
         .map(|line| line.range)
         .collect()
-}
-
-/// The name in an `#include` line, and whether it stands in quotes.
-fn include_of(text: &str, line: DirectiveLine) -> Option<(String, bool)> {
-    if line.name(text) != "include" {
-        return None;
-    }
-    let rest = text
-        .get(usize::from(line.rest.start())..usize::from(line.rest.end()))?
-        .trim();
-    let quoted = rest.starts_with('"');
-    let close = if quoted { '"' } else { '>' };
-    let name = rest.strip_prefix(['"', '<'])?.split(close).next()?;
-    Some((name.to_owned(), quoted))
-}
-
-fn is_pragma_once(text: &str, line: DirectiveLine) -> bool {
-    let rest = text.get(usize::from(line.rest.start())..usize::from(line.rest.end()));
-    line.name(text) == "pragma" && rest.is_some_and(|rest| rest.trim() == "once")
 }
 
 fn find_all<'a>(host: &'a [u8], text: &'a [u8]) -> impl Iterator<Item = usize> + 'a {

@@ -3,8 +3,8 @@
 //! The statement that runs when a region was not offloaded then has the teams and threads that the program asks for. `teams` stands alone: inside other constructs of the host, in a task, or around
 //! what host compilers refuse in it, it is left out together with `distribute`.
 
-use rex_ir::region::{Construct, ConstructId, Region, Relation};
-use rex_ir::ty::{Meaning, TypeKind};
+use rex_ir::region::{CanonicalLoop, Construct, ConstructId, Region, Relation};
+use rex_ir::ty::{Meaning, TypeId, TypeKind};
 use rex_syntax::TextRange;
 use rex_syntax::edit::EditSet;
 use rex_syntax::omp::clause::{Clause, ClauseName, Locator, Step};
@@ -82,6 +82,7 @@ impl Host<'_> {
         if inner.iter().any(|leaf| !COMBINED.contains(leaf))
             || self.has_unknown_clauses(construct)
             || self.has_dependent_loops(construct)
+            || self.counts_enumerators(construct)
         {
             return Vec::new();
         }
@@ -124,24 +125,36 @@ impl Host<'_> {
         })
     }
 
+    /// Whether a loop's variable is of an enumeration: gcc crashes on such loops.
+    fn counts_enumerators(&self, construct: &Construct) -> bool {
+        let mut loops = self.loops(construct);
+        loops.any(|it| self.meaning(it.ty) == Some(&Meaning::Enum))
+    }
+
     /// Whether a loop counts an unsigned variable down: gcc's code for such loops runs no iteration with most schedules.
-    fn counts_down_unsigned(&self, construct: ConstructId) -> bool {
-        let program = self.program;
-        let nest = program.constructs[construct].nest;
-        nest.is_some_and(|nest| {
-            program.nests[nest].loops.iter().any(|it| {
-                let goes_up = matches!(it.relation, Relation::Less | Relation::LessEqual);
-                let ty = program.types.get(program.types.desugar(it.ty));
-                let is_signed = matches!(
-                    ty.kind,
-                    TypeKind::Named {
-                        meaning: Meaning::Integer { signed: true, .. },
-                        ..
-                    }
-                );
-                !goes_up && !is_signed
-            })
+    fn counts_down_unsigned(&self, construct: &Construct) -> bool {
+        let mut loops = self.loops(construct);
+        loops.any(|it| {
+            let goes_up = matches!(it.relation, Relation::Less | Relation::LessEqual);
+            let is_signed = matches!(
+                self.meaning(it.ty),
+                Some(Meaning::Integer { signed: true, .. })
+            );
+            !goes_up && !is_signed
         })
+    }
+
+    fn loops(&self, construct: &Construct) -> impl Iterator<Item = &CanonicalLoop> {
+        let nest = construct.nest.map(|nest| &self.program.nests[nest]);
+        nest.into_iter().flat_map(|nest| &nest.loops)
+    }
+
+    fn meaning(&self, ty: TypeId) -> Option<&Meaning> {
+        let types = &self.program.types;
+        match &types.get(types.desugar(ty)).kind {
+            TypeKind::Named { meaning, .. } => Some(meaning),
+            _ => None,
+        }
     }
 
     /// Whether `teams` may be the outermost construct around a region's statement, with `inner` constructs between.
@@ -217,7 +230,11 @@ impl Host<'_> {
                 .map(|value| self.known_text(value, known))
         };
         match clause.name {
-            ClauseName::Schedule if self.counts_down_unsigned(region.construct) => None,
+            ClauseName::Schedule
+                if self.counts_down_unsigned(&self.program.constructs[region.construct]) =>
+            {
+                None
+            }
             ClauseName::If => leaves
                 .contains(&Leaf::Parallel)
                 .then(value)

@@ -32,6 +32,7 @@ mod reductions;
 mod regions;
 mod requires;
 mod scopes;
+mod sharing_rules;
 mod spelled;
 mod static_members;
 mod tasks;
@@ -264,6 +265,7 @@ impl<'u> Builder<'u> {
         self.read_declarative_directives();
         self.name_extents();
         self.read_constructs();
+        self.check_sharing_of_worksharing();
         self.read_regions();
         self.share_in_tasks();
         self.read_instances();

@@ -65,6 +65,7 @@ codes! {
     UnknownMapper "REX0207" "unknown-mapper" Error;
     DuplicateMapper "REX0208" "duplicate-mapper" Error;
     MapperCycle "REX0209" "mapper-cycle" Error;
+    SharingConflict "REX0210" "sharing-conflict" Error;
     NotCanonicalLoop "REX0301" "not-canonical-loop" Error;
     CallWithoutDefinition "REX0302" "call-without-definition" Error;
     HostOnlyObject "REX0303" "host-only-object" Error;

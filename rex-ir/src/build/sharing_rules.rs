@@ -1,0 +1,95 @@
+//! What the clauses of work-sharing constructs ask of the `parallel` around them: variables that its threads share, or have copies of.
+
+use rex_syntax::diag::{Code, Diagnostic};
+use rex_syntax::omp::directive::Leaf;
+
+use super::Builder;
+use crate::places::constructs_around;
+use crate::region::{Construct, DataSharing, SharingAttribute};
+
+/// Constructs whose threads are those of a `parallel` around them.
+const WORKSHARING: [Leaf; 4] = [Leaf::For, Leaf::Sections, Leaf::Single, Leaf::Scope];
+
+impl Builder<'_> {
+    /// Reports list items of work-sharing constructs in regions that are private where they must be shared, and the other way round.
+    pub(super) fn check_sharing_of_worksharing(&mut self) {
+        let mut found = Vec::new();
+        for (_, construct) in self.constructs.iter() {
+            let is_worksharing = construct
+                .leaves
+                .iter()
+                .any(|leaf| WORKSHARING.contains(leaf));
+            if !is_worksharing || construct.forks() {
+                continue;
+            }
+            let around = || constructs_around(&self.constructs, construct.range).map(|(_, it)| it);
+            if !around().any(|outer| outer.has(Leaf::Target)) {
+                continue;
+            }
+            let Some(parallel) = around().find(|outer| outer.forks()) else {
+                continue;
+            };
+            let listed = construct.sharing.iter();
+            found.extend(listed.filter_map(|it| self.sharing_conflict(it, parallel)));
+        }
+        for diagnostic in found {
+            self.diagnostics.push(diagnostic);
+        }
+    }
+
+    /// What is wrong with a list item of a work-sharing construct inside a `parallel`.
+    fn sharing_conflict(&self, listed: &DataSharing, parallel: &Construct) -> Option<Diagnostic> {
+        let needs_copies = match listed.attribute {
+            SharingAttribute::Reduction { .. }
+            | SharingAttribute::Lastprivate
+            | SharingAttribute::Firstprivate => false,
+            SharingAttribute::Copyprivate => true,
+            _ => return None,
+        };
+        let symbol = &self.symbols[listed.symbol];
+        // What a reference is for is seen where it begins.
+        if self.types.is_reference(symbol.ty) || !symbol.kind.is_variable() {
+            return None;
+        }
+        let statement = parallel.statement?;
+        let is_declared_inside = symbol.kind.is_automatic()
+            && symbol
+                .declared_at
+                .is_some_and(|declared| statement.contains_range(declared));
+        let has_copies = is_declared_inside || parallel.is_private_to_threads(listed.symbol);
+        if has_copies == needs_copies {
+            return None;
+        }
+        let name = &symbol.name;
+        let clause = match listed.attribute {
+            SharingAttribute::Reduction { .. } => "reduction",
+            SharingAttribute::Lastprivate => "lastprivate",
+            SharingAttribute::Copyprivate => "copyprivate",
+            _ => "firstprivate",
+        };
+        let (asked, place, help) = if needs_copies {
+            (
+                "private",
+                "one variable for all threads of this `parallel`",
+                format!("declare `{name}` inside the `parallel`, or name it in its `private`"),
+            )
+        } else {
+            (
+                "shared",
+                "each thread of this `parallel` has one of its own",
+                format!(
+                    "declare `{name}` outside the `parallel`, and do not name it in its clauses"
+                ),
+            )
+        };
+        let directive = &self.unit.directives[*parallel.directives.last()?];
+        let headline = format!(
+            "`{clause}` needs a variable that is {asked} in the `parallel` around it: `{name}` is not"
+        );
+        Some(
+            Diagnostic::new(Code::SharingConflict, self.at(listed.at), headline)
+                .with_secondary(self.at(directive.range), place)
+                .with_help(help),
+        )
+    }
+}

@@ -165,13 +165,25 @@ pub enum ReductionInitializer {
     Call(TextRange),
 }
 
+impl ReductionInitializer {
+    /// The expression.
+    pub fn text(self) -> TextRange {
+        match self {
+            ReductionInitializer::Value(text) | ReductionInitializer::Call(text) => text,
+        }
+    }
+}
+
 impl DeclaredReduction {
+    /// The combiner, and the initializer if there is one.
+    pub fn texts(&self) -> impl Iterator<Item = TextRange> + use<> {
+        let initializer = self.initializer.map(ReductionInitializer::text);
+        [Some(self.combiner), initializer].into_iter().flatten()
+    }
+
     /// Whether private copies begin with something of the original.
     pub fn reads_original(&self, program: &Program) -> bool {
-        let Some(
-            ReductionInitializer::Value(initializer) | ReductionInitializer::Call(initializer),
-        ) = self.initializer
-        else {
+        let Some(initializer) = self.initializer.map(ReductionInitializer::text) else {
             return false;
         };
         lex::identifiers(program.source(), initializer).any(|at| program.text(at) == "omp_orig")
@@ -203,8 +215,19 @@ impl Program {
                 .any(|node| node.kind() == Kind::TemplateDeclaration)
     }
 
+    /// The reductions with such types that are declared in a range.
+    pub fn scoped_reductions_in(
+        &self,
+        range: TextRange,
+    ) -> impl Iterator<Item = &DeclaredReduction> {
+        let declared = self.declared_reductions.values();
+        declared
+            .filter(move |declared| range.contains_range(declared.at))
+            .filter(|declared| self.is_scoped(declared))
+    }
+
     /// Whether a reduction is declared for a type that its function defines.
-    pub fn is_for_local_type(&self, declared: &DeclaredReduction) -> bool {
+    fn is_for_local_type(&self, declared: &DeclaredReduction) -> bool {
         let function = self.function_at(declared.at);
         let is_local = |ty: &TypeId| {
             let record = self.types.record(self.types.innermost_element(*ty));

@@ -5,6 +5,7 @@
 //!
 //! The plan depends on how the region uses threads ([`Shape`]): one loop nest over the grid, one thread, all threads of a block, or a team that runs sequential code around parallel regions.
 
+mod alone;
 mod arrays;
 mod assembly;
 mod atomic;

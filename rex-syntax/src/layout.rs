@@ -43,6 +43,17 @@ pub fn indent_at(text: &str, offset: TextSize) -> &str {
     &line[..length]
 }
 
+/// The blanks at the start of the next line that has a statement.
+pub fn indent_after(text: &str, offset: TextSize) -> &str {
+    let rest = text.get(usize::from(offset)..).unwrap_or_default();
+    let line = rest
+        .lines()
+        .skip(1)
+        .find(|line| !line.trim().is_empty() && !line.trim_start().starts_with('#'))
+        .unwrap_or_default();
+    &line[..line.len() - line.trim_start().len()]
+}
+
 /// The step by which indentation grows most often from one line to the next.
 fn indent_unit(text: &str) -> String {
     let mut n_tabs = 0usize;

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use rex_ir::program::{DeclaredReduction, Program, ReductionInitializer};
 use rex_ir::region::{Construct, ReductionOperation, SharingAttribute};
+use rex_syntax::layout::{indent_after, indent_at};
 use rex_syntax::{TextRange, TextSize};
-use smol_str::SmolStr;
+use smol_str::{SmolStr, format_smolstr};
 
 use super::Device;
 use super::body::{self, declared_operation};
@@ -104,7 +105,8 @@ fn spelled_types(program: &Program, declared: &DeclaredReduction) -> Vec<String>
     types.map(|ty| program.types.spell(*ty)).collect()
 }
 
-/// The operations whose types only the scope of a region or function has, to stand in its code.
+/// The operations whose types only the scope of a region or function has, to stand in front of its code. Those that the code itself
+/// declares stand [in place](in_place) of their directives.
 pub(super) fn scoped_in(program: &Program, range: TextRange) -> Vec<String> {
     let constructs = program.constructs_in(range).map(|(_, construct)| construct);
     let used: BTreeSet<usize> = used(constructs)
@@ -113,19 +115,50 @@ pub(super) fn scoped_in(program: &Program, range: TextRange) -> Vec<String> {
     let scoped = used
         .into_iter()
         .map(|idx| &program.declared_reductions[idx])
-        .filter(|declared| program.is_scoped(declared));
+        .filter(|declared| program.is_scoped(declared) && !range.contains_range(declared.at));
     scoped
-        .flat_map(|declared| {
-            let operation = declared_operation(&declared.key);
-            let mut lines = vec![format!("struct {operation}__here {{")];
-            lines.extend(functions(program, declared));
-            lines.push("};".to_string());
-            lines.push(format!(
-                "typedef rex_declared<{operation}__here> {operation};"
-            ));
-            lines
-        })
+        .flat_map(|declared| scoped_operation(program, declared))
         .collect()
+}
+
+/// The directives in a range that declare reductions, with the operations that stand there instead.
+pub(super) fn in_place(
+    program: &Program,
+    range: TextRange,
+) -> impl Iterator<Item = (TextRange, SmolStr)> {
+    let declared = program.declared_reductions.values();
+    declared
+        .filter(move |declared| range.contains_range(declared.at))
+        .map(move |declared| {
+            let scope = program.scopes.scope(program.scopes.innermost(declared.at));
+            let constructs = program.constructs_in(scope.range);
+            let mut keys = used(constructs.map(|(_, construct)| construct));
+            let lines = match program.is_scoped(declared) && keys.any(|key| *key == declared.key) {
+                true => scoped_operation(program, declared),
+                false => Vec::new(),
+            };
+            let source = program.source();
+            let own = indent_at(source, declared.at.start());
+            // Between pieces of text it is as deep as what follows.
+            let indent = match declared.at == range {
+                true => own,
+                false => indent_after(source, declared.at.end()),
+            };
+            let text = lines.join(&format!("\n{indent}"));
+            let lead = indent.strip_prefix(own).unwrap_or_default();
+            (declared.at, format_smolstr!("{lead}{text}"))
+        })
+}
+
+fn scoped_operation(program: &Program, declared: &DeclaredReduction) -> Vec<String> {
+    let operation = declared_operation(&declared.key);
+    let mut lines = vec![format!("struct {operation}__here {{")];
+    lines.extend(functions(program, declared));
+    lines.push("};".to_string());
+    lines.push(format!(
+        "typedef rex_declared<{operation}__here> {operation};"
+    ));
+    lines
 }
 
 /// How copies of each type begin, and how they are combined.

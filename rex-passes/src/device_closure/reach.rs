@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use indexmap::IndexSet;
 use rex_ir::headers;
 use rex_ir::item::{Function, FunctionId, prototypes};
-use rex_ir::program::{Program, ReductionInitializer};
+use rex_ir::program::Program;
 use rex_ir::region::{Call, Callee};
 use rex_ir::symbol::{SymbolId, SymbolKind};
 use rex_ir::ty::RecordId;
@@ -130,11 +130,7 @@ impl<'p> Search<'p> {
     fn call_reductions(&mut self) {
         let program = self.program;
         for reduction in program.declared_reductions.values() {
-            let initializer = reduction.initializer.map(|initializer| match initializer {
-                ReductionInitializer::Value(range) | ReductionInitializer::Call(range) => range,
-            });
-            let texts = [Some(reduction.combiner), initializer];
-            for range in texts.into_iter().flatten() {
+            for range in reduction.texts() {
                 for at in lex::identifiers(program.source(), range) {
                     let name = program.text(at);
                     let resolved = program.scopes.resolve(&program.symbols, name, at);

@@ -8,16 +8,14 @@ use rex_ir::kernel::{
 use rex_ir::map::{PathStep, StepKind};
 use rex_ir::namer;
 use rex_ir::program::Program;
-use rex_ir::region::{
-    CapturedObject, Construct, DataSharing, ReductionOperation, SharingAttribute, Transport,
-};
+use rex_ir::region::{CapturedObject, Construct, DataSharing, SharingAttribute, Transport};
 use rex_ir::symbol::SymbolId;
 use rex_ir::ty::{Category, Extent, TypeId, TypeKind};
 use rex_syntax::TextRange;
 use rex_syntax::diag::{Code, Diagnostic};
 use smol_str::SmolStr;
 
-use super::plan::{Context, Planner};
+use super::plan::{Context, Planner, reduced};
 use super::{conditional, loops, team};
 
 /// The same object, one for the team.
@@ -75,12 +73,16 @@ impl Planner<'_> {
                 team::sequential(self, statement),
                 self.team_privates(construct),
             ),
-            _ => (self.text(statement, context), self.privates(construct)),
+            _ => {
+                let body = self.text(statement, context);
+                let body = reduced(self.own_reductions(construct, statement), body);
+                (body, self.privates(construct))
+            }
         };
-        if privates.is_empty() {
-            body
-        } else {
-            Plan::Sequence(vec![Plan::Declare(privates), body])
+        let is_reduced = matches!(body, Plan::Reduce { .. });
+        match privates.is_empty() && !is_reduced {
+            true => body,
+            false => Plan::Sequence(vec![Plan::Declare(privates), body]),
         }
     }
 
@@ -238,16 +240,6 @@ impl Planner<'_> {
             let SharingAttribute::Reduction { operation, section } = &sharing.attribute else {
                 continue;
             };
-            if self.region.is_none() && self.is_for_local_type(operation) {
-                let diagnostic = Diagnostic::new(
-                    Code::UnsupportedClause,
-                    self.program.at(sharing.at),
-                    "a reduction of a type that a device function defines is not supported",
-                )
-                .with_help("define the type and declare the reduction outside of the function");
-                self.errors.push(diagnostic);
-                continue;
-            }
             let name = self.program.name(sharing.symbol).clone();
             let ty = self.value_type(sharing.symbol);
             match self.reduction_extent(sharing, section.as_deref(), ty) {
@@ -263,11 +255,6 @@ impl Planner<'_> {
             }
         }
         plans
-    }
-
-    fn is_for_local_type(&self, operation: &ReductionOperation) -> bool {
-        let declared = self.program.declared_reduction(operation);
-        declared.is_some_and(|declared| self.program.is_for_local_type(declared))
     }
 
     /// What of a listed variable is accumulated; `section` leads from it to the elements.

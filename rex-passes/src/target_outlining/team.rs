@@ -196,7 +196,15 @@ impl<'p> Team<'_, 'p> {
     fn statements(&mut self, nodes: Vec<Node<'p>>) -> Vec<Plan> {
         let mut plans = Vec::new();
         let mut run: Vec<Node<'p>> = Vec::new();
+        let block = nodes.first().and_then(|first| first.parent());
+        let mut end = block.map_or(TextSize::default(), |block| block.range().start());
         for child in nodes {
+            let between = TextRange::new(end, child.range().start().max(end));
+            for declared in self.program().scoped_reductions_in(between) {
+                self.flush(&mut run, &mut plans);
+                plans.push(Plan::Replicated(BodyText::verbatim(declared.at)));
+            }
+            end = child.range().end();
             match child.kind() {
                 Kind::Comment => continue,
                 Kind::Declaration => {

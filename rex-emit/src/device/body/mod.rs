@@ -18,6 +18,7 @@ use rex_syntax::TextRange;
 use smol_str::SmolStr;
 
 use super::kernel::STEP;
+use super::reductions;
 use crate::common::expr::{self, Words};
 use crate::common::text::reindent;
 use lines::{headed, is_braced};
@@ -63,12 +64,15 @@ impl<'p> BodyPrinter<'p> {
         let nothing = SmolStr::default();
         let hidden = crate::common::conditionals::hidden_in(self.program, range);
         let is_hidden = |at: TextRange| hidden.iter().any(|arm| arm.contains_range(at));
+        let operations: Vec<(TextRange, SmolStr)> =
+            reductions::in_place(self.program, range).collect();
         let mut replaced: Vec<(TextRange, &SmolStr)> = self
             .words
             .iter()
             .filter(|(at, _)| range.contains_range(*at) && !is_hidden(*at))
             .map(|(at, word)| (*at, word))
             .chain(hidden.iter().map(|at| (*at, &nothing)))
+            .chain(operations.iter().map(|(at, lines)| (*at, lines)))
             .chain(self.conversions_in(range).filter(|(at, _)| !is_hidden(*at)))
             .collect();
         replaced.sort_by_key(|(at, _)| (at.start(), at.len()));
@@ -270,15 +274,9 @@ impl<'p> BodyPrinter<'p> {
             .find(|construct| construct.range == range);
         match construct.and_then(|construct| construct.statement) {
             Some(statement) => self.source_indent(statement),
+            // It stands alone: as deep as what follows.
             None => {
-                // It stands alone: as deep as what follows.
-                let rest = &self.program.source()[usize::from(range.end())..];
-                let line = rest
-                    .lines()
-                    .skip(1)
-                    .find(|line| !line.trim().is_empty() && !line.trim_start().starts_with('#'))
-                    .unwrap_or("");
-                line[..line.len() - line.trim_start().len()].to_string()
+                rex_syntax::layout::indent_after(self.program.source(), range.end()).to_string()
             }
         }
     }

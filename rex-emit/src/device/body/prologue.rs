@@ -65,7 +65,7 @@ impl BodyPrinter<'_> {
         let types = &self.program.types;
         let lines = match line {
             Prologue::Declaration(range) => {
-                let text = self.program.text(*range).replace("\r\n", "\n");
+                let text = self.words_of(*range).replace("\r\n", "\n");
                 let text = text.trim_end();
                 let end = if text.ends_with(';') { "" } else { ";" };
                 vec![format!(
@@ -83,7 +83,7 @@ impl BodyPrinter<'_> {
                     true => "union",
                     false => "struct",
                 };
-                let text = self.program.text(body).replace("\r\n", "\n");
+                let text = self.words_of(body).replace("\r\n", "\n");
                 let body = reindent(&text, &self.source_indent(body), STEP);
                 vec![format!("{keyword} {} {body};", record.name)]
             }

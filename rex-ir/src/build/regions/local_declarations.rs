@@ -10,7 +10,9 @@ use smol_str::SmolStr;
 use super::uses::{Name, Use, Uses};
 use crate::build::Builder;
 use crate::build::names::{last_component, squeeze};
-use crate::region::{Call, CapturedObject, ConstructId};
+use crate::places::constructs_in;
+use crate::program::DeclaredReduction;
+use crate::region::{Call, CapturedObject, ConstructId, ReductionOperation, SharingAttribute};
 use crate::symbol::{SymbolId, SymbolKind};
 use crate::ty::{Meaning, TypeId, TypeKind};
 
@@ -182,6 +184,48 @@ impl<'u> Builder<'u> {
                 {
                     self.use_local_declaration(inner, statement, construct, uses);
                 }
+            }
+        }
+    }
+
+    /// The operations of reductions stand in front of the body: they need what they name of the enclosing function.
+    pub(super) fn use_operations(
+        &mut self,
+        statement: TextRange,
+        construct: ConstructId,
+        uses: &mut Uses,
+    ) {
+        let range = self.constructs[construct].range;
+        let sharings = constructs_in(&self.constructs, range).flat_map(|(_, found)| &found.sharing);
+        let texts: Vec<TextRange> = sharings
+            .filter_map(|sharing| match &sharing.attribute {
+                SharingAttribute::Reduction {
+                    operation: ReductionOperation::Declared(key),
+                    ..
+                } => self.declared_reductions.get(key),
+                _ => None,
+            })
+            .filter(|declared| !statement.contains_range(declared.at))
+            .flat_map(DeclaredReduction::texts)
+            .collect();
+        let words = texts
+            .into_iter()
+            .flat_map(|text| lex::identifiers(self.source, text))
+            .collect::<Vec<_>>();
+        for at in words {
+            let Some(symbol) = self.scopes.resolve(&self.symbols, self.text(at), at) else {
+                continue;
+            };
+            let is_needed = match self.symbols[symbol].kind {
+                SymbolKind::Type | SymbolKind::Enumerator => true,
+                SymbolKind::Local | SymbolKind::StaticLocal => {
+                    self.is_constant(symbol)
+                        && !uses.objects.contains_key(&CapturedObject::Variable(symbol))
+                }
+                _ => false,
+            };
+            if is_needed {
+                self.use_local_declaration(symbol, statement, construct, uses);
             }
         }
     }

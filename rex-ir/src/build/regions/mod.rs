@@ -196,6 +196,7 @@ impl Builder<'_> {
         }
 
         self.use_types(statement, construct, &mut uses);
+        self.use_operations(statement, construct, &mut uses);
         self.add_used_members(statement, &uses, &mut maps);
         let mut captures = Vec::new();
         for (object, seen) in std::mem::take(&mut uses.objects) {

@@ -63,7 +63,7 @@ pub struct ProgramOptions {
     pub placement: ImagePlacement,
     /// Where intermediate files go.
     pub work: WorkPlace,
-    /// Device files get line markers, as host files do.
+    /// Lowered files get line markers.
     pub line_directives: bool,
 }
 
@@ -196,7 +196,7 @@ impl ProgramBuild {
                     ArtifactKind::Device => unit.device.as_ref().unwrap_or(&unit.host),
                     _ => &helper,
                 };
-                if artifact.kind == ArtifactKind::Host || self.line_directives {
+                if self.line_directives {
                     writer.write(path, &with_lines(lowered, artifact, path))?;
                 } else {
                     writer.write(path, &artifact.bytes)?;

@@ -221,6 +221,30 @@ int main(void) {
 }
 
 #[test]
+fn regions_know_the_file_and_the_line_they_stand_in() {
+    let program = "#define HERE(line) line = __LINE__\n\
+        static int line_of_function(int k) {\n\
+        \x20 return k * __LINE__;\n\
+        }\n\
+        int main(void) {\n\
+        \x20 int direct, by_macro, called, same = 0;\n\
+        #pragma omp target map(from : direct, by_macro, called) map(tofrom : same)\n\
+        \x20 {\n\
+        \x20   direct = __LINE__;\n\
+        \x20   HERE(by_macro);\n\
+        \x20   called = line_of_function(1);\n\
+        \x20   same = sizeof __FILE__ == sizeof \"main.c\";\n\
+        \x20 }\n\
+        \x20 return !(direct == 9 && by_macro == 10 && called == 3 && same);\n\
+        }\n";
+    let Some(project) = Project::with(&[("main.c", program)]) else {
+        return;
+    };
+    project.check("rexcc -fopenmp -O1 main.c -o prog");
+    project.check("prog");
+}
+
+#[test]
 fn assembly_carries_the_device_code_too() {
     let Some(project) = Project::with(&[("main.c", MAIN), ("more.cpp", MORE)]) else {
         return;

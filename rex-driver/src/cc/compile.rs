@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rex_emit::ArtifactKind;
+use rex_emit::{Artifact, ArtifactKind};
 use rex_syntax::source::Language;
 
 use super::bundle::{Record, SECTION};
@@ -125,9 +125,9 @@ fn plain(cx: &Cx, source: &Source, step: Step, output: &Path) -> Result<Ended, E
 
 fn with_device_code(cx: &Cx, lowered: &Lowered, step: Step, output: &Path) -> Result<Ended, Error> {
     let keep = cx.option("keep").map(PathBuf::from);
-    let marks_device = cx
+    let has_lines = cx
         .option("line-directives")
-        .is_some_and(|value| value != "0" && value != "off");
+        .is_none_or(|value| value != "0" && value != "off");
     let work = WorkFolder::create(keep.as_deref())?;
     let runtime = cx.runtime()?;
     let target = cx.device(&runtime)?;
@@ -139,18 +139,19 @@ fn with_device_code(cx: &Cx, lowered: &Lowered, step: Step, output: &Path) -> Re
     let writer = Writer::new([lowered.path.as_path()]);
     let mut host = None;
     let mut device = None;
+    let text_at = |artifact: &Artifact, path: &Path| match has_lines {
+        true => with_lines(lowered, artifact, path),
+        false => artifact.bytes.clone(),
+    };
     for artifact in artifacts {
         let path = work.path().join(&artifact.file_name);
         match artifact.kind {
             ArtifactKind::Host => {
-                let marked = with_lines(lowered, artifact, &path);
-                host = Some((path, marked));
+                let text = text_at(artifact, &path);
+                host = Some((path, text));
             }
             ArtifactKind::Device => {
-                match marks_device {
-                    true => writer.write(&path, &with_lines(lowered, artifact, &path))?,
-                    false => writer.write(&path, &artifact.bytes)?,
-                };
+                writer.write(&path, &text_at(artifact, &path))?;
                 device = Some(path);
             }
             _ => {

@@ -229,9 +229,9 @@ pub struct CommonBuildArgs {
     /// Keep the lowered and intermediate files in this folder.
     #[arg(long, value_name = "DIR")]
     pub keep: Option<PathBuf>,
-    /// Let device compilers and debuggers speak of the user's lines (host compilers always do).
+    /// Leave #line out of the lowered files: compilers and debuggers then speak of their lines.
     #[arg(long)]
-    pub line_directives: bool,
+    pub no_line_directives: bool,
     /// Print the commands instead of running them.
     #[arg(long)]
     pub dry_run: bool,

@@ -87,6 +87,6 @@ fn program_options(output: &Path, args: &CommonBuildArgs) -> ProgramOptions {
         cuda: args.tools.cuda.clone(),
         placement,
         work,
-        line_directives: args.line_directives,
+        line_directives: !args.no_line_directives,
     }
 }

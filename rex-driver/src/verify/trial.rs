@@ -103,7 +103,7 @@ impl<'a> Trials<'a> {
             cuda: self.options.cuda.clone(),
             placement: ImagePlacement::Embedded,
             work: WorkPlace::Temporary,
-            line_directives: false,
+            line_directives: true,
         }
     }
 

@@ -2,8 +2,6 @@
 
 use la_arena::Arena;
 use rex_syntax::{TextRange, places};
-use rustc_hash::FxHashMap;
-use smol_str::SmolStr;
 
 use crate::namer;
 use crate::symbol::{Symbol, SymbolId, SymbolKind};
@@ -13,8 +11,8 @@ use crate::symbol::{Symbol, SymbolId, SymbolKind};
 pub struct SymbolIndex {
     /// With the places of their names, in source order.
     by_place: Vec<(TextRange, SymbolId)>,
-    /// The declarations of variables of file and namespace scope, by their names and those of the namespaces directly around them.
-    globals: FxHashMap<(SmolStr, SmolStr), Vec<SymbolId>>,
+    /// The declarations of variables of file and namespace scope, sorted by [`key`]; equal ones in source order.
+    globals: Vec<SymbolId>,
 }
 
 impl SymbolIndex {
@@ -24,14 +22,11 @@ impl SymbolIndex {
             .filter_map(|(id, symbol)| Some((symbol.declared_at?, id)))
             .collect();
         by_place.sort_by_key(|(at, _)| at.start());
-        let mut globals: FxHashMap<(SmolStr, SmolStr), Vec<SymbolId>> = FxHashMap::default();
-        for (_, id) in &by_place {
-            let symbol = &symbols[*id];
-            if symbol.kind == SymbolKind::Global {
-                let key = (symbol.name.clone(), innermost(&symbol.qualifier).into());
-                globals.entry(key).or_default().push(*id);
-            }
-        }
+        let places = by_place.iter().map(|(_, id)| *id);
+        let mut globals: Vec<SymbolId> = places
+            .filter(|id| symbols[*id].kind == SymbolKind::Global)
+            .collect();
+        globals.sort_by_key(|id| key(&symbols[*id]));
         SymbolIndex { by_place, globals }
     }
 
@@ -46,21 +41,30 @@ impl SymbolIndex {
         if wanted.kind != SymbolKind::Global || wanted.declared_at.is_none() {
             return vec![symbol];
         }
-        self.globals_named(&wanted.qualifier, &wanted.name)
+        self.globals_named(symbols, &wanted.qualifier, &wanted.name)
             .filter(|id| symbols[*id].qualifier == wanted.qualifier)
             .collect()
     }
 
     /// The variables of file and namespace scope that a name may mean behind some qualifier, in source order: those whose innermost namespace with a name
     /// is the qualifier's last.
-    pub fn globals_named(
-        &self,
-        qualifier: &str,
-        name: &str,
-    ) -> impl Iterator<Item = SymbolId> + '_ {
-        let key = (SmolStr::from(name), SmolStr::from(innermost(qualifier)));
-        self.globals.get(&key).into_iter().flatten().copied()
+    pub fn globals_named<'s>(
+        &'s self,
+        symbols: &'s Arena<Symbol>,
+        qualifier: &'s str,
+        name: &'s str,
+    ) -> impl Iterator<Item = SymbolId> + 's {
+        let wanted = (name, innermost(qualifier));
+        let is_before = |id: &SymbolId| key(&symbols[*id]) < wanted;
+        let found = self.globals[self.globals.partition_point(is_before)..].iter();
+        let found = found.take_while(move |id| key(&symbols[**id]) == wanted);
+        found.copied()
     }
+}
+
+/// The name of a variable and that of the namespace directly around it.
+fn key(symbol: &Symbol) -> (&str, &str) {
+    (&symbol.name, innermost(&symbol.qualifier))
 }
 
 /// The last of the names in a qualifier, those of namespaces without name aside.

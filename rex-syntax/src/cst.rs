@@ -5,6 +5,7 @@
 //!
 //! A tree is parsed from a masked text (`view`) and answers with the original text of the same length.
 
+mod blocks;
 mod entry;
 mod flatten;
 mod grammar;
@@ -159,8 +160,21 @@ impl<'t> Node<'t> {
     }
 
     /// The named children: everything but keywords and punctuators.
-    pub fn children(self) -> impl Iterator<Item = Node<'t>> {
-        self.tokens_and_children().filter(|child| child.is_named())
+    pub fn children(self) -> Siblings<'t> {
+        Siblings {
+            tree: self.tree,
+            next: self.idx + 1,
+            end: self.entry().subtree_end,
+        }
+    }
+
+    /// The node as a list of one.
+    pub fn alone(self) -> Siblings<'t> {
+        Siblings {
+            tree: self.tree,
+            next: self.idx,
+            end: self.entry().subtree_end,
+        }
     }
 
     /// The named child at this position.
@@ -377,6 +391,32 @@ impl Hash for Node<'_> {
 impl fmt::Debug for Node<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}@{:?}", self.kind().name(), self.range())
+    }
+}
+
+/// Iterator of [`Node::children`].
+#[derive(Clone, Debug)]
+pub struct Siblings<'t> {
+    tree: &'t Tree,
+    next: u32,
+    end: u32,
+}
+
+impl<'t> Iterator for Siblings<'t> {
+    type Item = Node<'t>;
+
+    fn next(&mut self) -> Option<Node<'t>> {
+        while self.next < self.end {
+            let node = Node {
+                tree: self.tree,
+                idx: self.next,
+            };
+            self.next = node.entry().subtree_end;
+            if node.is_named() {
+                return Some(node);
+            }
+        }
+        None
     }
 }
 

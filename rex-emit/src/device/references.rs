@@ -160,7 +160,9 @@ pub(super) fn unqualified(
                     && has_reference(program, symbol)
                     && is_wanted(symbol)
             };
-            let mut named = program.symbol_index.globals_named(qualified, text);
+            let mut named = program
+                .symbol_index
+                .globals_named(&program.symbols, qualified, text);
             if !qualifier.is_empty() && named.any(may_mean) {
                 words.push((qualifier, SmolStr::default()));
             }

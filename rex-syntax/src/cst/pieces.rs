@@ -26,7 +26,8 @@ const CONTINUATIONS: &[&str] = &["catch", "else", "while"];
 /// Words that begin a declaration at file scope and never one of the old parameters of `int f(a) int a; {}`.
 const BEGINNINGS: &[&str] = &["extern", "inline", "static", "typedef"];
 
-/// The pieces of a text, of at least `least` bytes each; cut behind functions and declarations at file scope.
+/// The pieces of a text, cut behind functions and declarations at file scope. One of less than `least` bytes stands before one that cannot
+/// be cut.
 pub(super) fn pieces(text: &str, least: usize, language: Language) -> Vec<TextRange> {
     let whole = lex::whole(text);
     if text.len() <= least {
@@ -34,12 +35,11 @@ pub(super) fn pieces(text: &str, least: usize, language: Language) -> Vec<TextRa
     }
     let mut pieces = Vec::new();
     let mut start = whole.start();
+    let mut last = start;
     let mut scan = Scan::default();
     let mut tokens = lex::significant_tokens(text, whole).peekable();
     while let Some(token) = tokens.next() {
-        let is_end = scan.ends_item(token, text);
-        let end = token.range.end();
-        if !is_end || usize::from(end - start) < least {
+        if !scan.ends_item(token, text) {
             continue;
         }
         let next = tokens
@@ -50,10 +50,17 @@ pub(super) fn pieces(text: &str, least: usize, language: Language) -> Vec<TextRa
             ";" if language == Language::C => BEGINNINGS.contains(&next),
             _ => !CONTINUATIONS.contains(&next),
         });
-        if is_cut {
-            pieces.push(TextRange::new(start, end));
-            start = end;
+        if !is_cut {
+            continue;
         }
+        let end = token.range.end();
+        for place in [last, end] {
+            if start < place && usize::from(end - start) >= least {
+                pieces.push(TextRange::new(start, place));
+                start = place;
+            }
+        }
+        last = end;
     }
     pieces.push(TextRange::new(start, whole.end()));
     pieces
@@ -61,7 +68,7 @@ pub(super) fn pieces(text: &str, least: usize, language: Language) -> Vec<TextRa
 
 /// What the tokens so far say about the brackets around the next one.
 #[derive(Default)]
-struct Scan {
+pub(super) struct Scan {
     /// The brackets that are open, by what opens them.
     open: Vec<u8>,
     /// Whether the outermost bracket, open or just closed, holds parameters or the body behind them.
@@ -89,7 +96,7 @@ enum Before {
 
 impl Scan {
     /// Takes the next token. Whether it may end something at file scope: the body of a function, or a declaration.
-    fn ends_item(&mut self, token: Token, text: &str) -> bool {
+    pub(super) fn ends_item(&mut self, token: Token, text: &str) -> bool {
         let word = token.text(text);
         let before = std::mem::take(&mut self.before);
         match (token.kind, word) {
@@ -122,6 +129,11 @@ impl Scan {
             _ => {}
         }
         false
+    }
+
+    /// Whether no bracket is open.
+    pub(super) fn is_outside(&self) -> bool {
+        self.open.is_empty()
     }
 
     /// Closes a bracket; a brace closes what was left open within it, so that damage stays where it is.

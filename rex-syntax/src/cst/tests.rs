@@ -123,7 +123,10 @@ fn pieces_parse_as_the_whole_does() {
                 continue;
             }
             n_cut += pieces::pieces(&text, 1, language).len() - 1;
-            assert_eq!(outline(&text, 1, language), whole, "{}", folder.display());
+            for piece in [1, 100] {
+                let parts = outline(&text, piece, language);
+                assert_eq!(parts, whole, "{}", folder.display());
+            }
         }
     }
     assert!(n_cut > 500, "{n_cut}");
@@ -166,5 +169,59 @@ fn texts_are_cut_between_items_only() {
         ),
     ] {
         assert_eq!(cut(&items.join(" \n"), language), items);
+    }
+}
+
+#[test]
+fn long_blocks_parse_in_parts_as_the_whole_does() {
+    let numbered = |item: &str| -> String {
+        let items = (0..60).map(|n| item.replace('#', &n.to_string()));
+        items.collect()
+    };
+    for (language, before, item, behind) in [
+        (
+            Language::C,
+            "int a[] = { ",
+            "#, /* # */ [# + 2] = -#, ",
+            "};",
+        ),
+        (Language::C, "enum { ", "E# = #,", "F } e;"),
+        (
+            Language::C,
+            "struct { ",
+            "struct { int a; } b#; int c# : 2;",
+            "} x;",
+        ),
+        (Language::C, "int a[][60] = { { ", "#, ", "1 }, { 2 } };"),
+        (
+            Language::C,
+            "int f(int a) { ",
+            "do a++; while (#); if (a) { a = #; } else a = 1; while (1) { int b[] = { 1 }; } struct s { int x; } y; l#: a--; ",
+            "return a; }",
+        ),
+        (
+            Language::C,
+            "int f(int a) { switch (a) { ",
+            "case #: a++; break; ",
+            "default: ; } }",
+        ),
+        (
+            Language::Cxx,
+            "namespace n { namespace { class C { public: ",
+            "void f#() { try { } catch (...) { } } private: template <class T, int N> int g#(T a) const; ",
+            "}; } }",
+        ),
+        (
+            Language::Cxx,
+            "auto f = [](int a) { for (;;) { ",
+            "g<1, 2>([&](int b) { return # < a; }); struct S# { int x; } y#; ",
+            "} };",
+        ),
+    ] {
+        let text = format!("int before; {before}{}{behind} int behind;", numbered(item));
+        let whole = outline(&text, usize::MAX, language);
+        let block = blocks::block(&text, lex::whole(&text), 64);
+        assert!(block.is_some_and(|block| block.parts.len() > 1), "{text}");
+        assert_eq!(outline(&text, 64, language), whole, "{text}");
     }
 }

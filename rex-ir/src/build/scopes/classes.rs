@@ -69,13 +69,11 @@ impl<'u> Builder<'u> {
             function: context.function,
             namespaces: context.namespaces,
         };
-        let mut children: Vec<Node<'u>> = body.children().collect();
-        children.reverse();
-        stack.extend(children.into_iter().map(|node| Visit {
-            node,
+        stack.push(Visit {
+            nodes: body.children(),
             scope: inner,
-            context: context.clone(),
-        }));
+            context,
+        });
     }
 
     /// Declares the data members of a class in its scope, and makes those of its bases visible there.

@@ -131,13 +131,11 @@ impl<'u> Builder<'u> {
             heads: Vec::new(),
             class_heads,
         };
-        let mut children: Vec<Node<'u>> = node.children().collect();
-        children.reverse();
-        stack.extend(children.into_iter().map(|node| Visit {
-            node,
+        stack.push(Visit {
+            nodes: node.children(),
             scope: inner,
-            context: context.clone(),
-        }));
+            context,
+        });
     }
 
     /// The class that the qualified name of a function stands in.

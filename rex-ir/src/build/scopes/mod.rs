@@ -7,7 +7,7 @@ mod type_names;
 mod variables;
 
 use rex_syntax::TextRange;
-use rex_syntax::cst::Node;
+use rex_syntax::cst::{Node, Siblings};
 use rex_syntax::kind::{Field, Kind};
 use rex_syntax::source::Language;
 use smol_str::{SmolStr, format_smolstr};
@@ -22,10 +22,9 @@ use crate::ty::TypeId;
 use classes::ClassContext;
 pub(super) use templates::template_head;
 
-/// A node to visit and where it stands.
-#[derive(Clone)]
+/// Nodes to visit and where they stand.
 struct Visit<'u> {
-    node: Node<'u>,
+    nodes: Siblings<'u>,
     scope: ScopeId,
     context: Context,
 }
@@ -50,21 +49,27 @@ impl<'u> Builder<'u> {
     pub(in crate::build) fn read_scopes(&mut self) {
         let unit = self.unit;
         let mut stack = vec![Visit {
-            node: unit.tree.root(),
+            nodes: unit.tree.root().alone(),
             scope: self.scopes.root(),
             context: Context::default(),
         }];
-        while let Some(visit) = stack.pop() {
-            self.visit(visit, &mut stack);
+        while let Some(visit) = stack.last_mut() {
+            let Some(node) = visit.nodes.next() else {
+                stack.pop();
+                continue;
+            };
+            let (scope, context) = (visit.scope, visit.context.clone());
+            self.visit(node, scope, context, &mut stack);
         }
     }
 
-    fn visit(&mut self, visit: Visit<'u>, stack: &mut Vec<Visit<'u>>) {
-        let Visit {
-            node,
-            mut scope,
-            mut context,
-        } = visit;
+    fn visit(
+        &mut self,
+        node: Node<'u>,
+        mut scope: ScopeId,
+        mut context: Context,
+        stack: &mut Vec<Visit<'u>>,
+    ) {
         match node.kind() {
             Kind::FunctionDefinition => return self.visit_function(node, scope, context, stack),
             Kind::LambdaExpression => {
@@ -101,7 +106,7 @@ impl<'u> Builder<'u> {
                     } else {
                         self.declare_templated(child, scope);
                         stack.push(Visit {
-                            node: child,
+                            nodes: child.alone(),
                             scope: inner,
                             context: context.clone(),
                         });
@@ -143,17 +148,17 @@ impl<'u> Builder<'u> {
             Kind::EnumSpecifier => self.declare_enum(node, scope),
             _ => {}
         }
-        let mut children: Vec<Node<'u>> = node.children().collect();
         if node.kind() == Kind::ForRangeLoop {
             self.declare_range_variable(node, scope);
-            children.retain(|child| Some(*child) != node.field(Field::Declarator));
         }
-        children.reverse();
-        stack.extend(children.into_iter().map(|node| Visit {
-            node,
+        if declares_range_variable(node) {
+            return;
+        }
+        stack.push(Visit {
+            nodes: node.children(),
             scope,
-            context: context.clone(),
-        }));
+            context,
+        });
     }
 
     pub(in crate::build) fn declare(
@@ -180,6 +185,14 @@ impl<'u> Builder<'u> {
             .declare(&self.symbols, scope, unqualified, symbol);
         symbol
     }
+}
+
+/// Whether the loop around it declares what this node names.
+fn declares_range_variable(node: Node<'_>) -> bool {
+    node.role() == Some(Field::Declarator)
+        && node
+            .parent()
+            .is_some_and(|parent| parent.kind() == Kind::ForRangeLoop)
 }
 
 /// Whether the head of an `if` declares variables: `if (int n = f())`.

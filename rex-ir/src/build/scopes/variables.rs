@@ -21,6 +21,9 @@ impl<'u> Builder<'u> {
             base = self.types.named(specifier.text(), Meaning::Auto);
         }
         let is_static = has_storage(node, "static") || has_storage(node, "thread_local");
+        let is_extern = has_storage(node, "extern");
+        // In a condition, the value stands beside the declarator.
+        let value = node.field(Field::Value);
         for declarator in node.fields(Field::Declarator) {
             if let Some(declarator) = bindings_of(declarator) {
                 self.declare_bindings(declarator, scope, node.range());
@@ -28,10 +31,7 @@ impl<'u> Builder<'u> {
             }
             let declared = self.declarator(declarator, base, node.range());
             let Some(name) = declared.name else { continue };
-            // In a condition, the value stands beside the declarator.
-            let initializer = declarator
-                .field(Field::Value)
-                .or_else(|| node.field(Field::Value));
+            let initializer = declarator.field(Field::Value).or(value);
             if context.function.is_none()
                 && let Some(member) = self.define_static_member(node, name, initializer)
             {
@@ -50,7 +50,7 @@ impl<'u> Builder<'u> {
                 (true, _) => SymbolKind::Function,
                 (false, None) => SymbolKind::Global,
                 (false, Some(_)) if is_static => SymbolKind::StaticLocal,
-                (false, Some(_)) if has_storage(node, "extern") => SymbolKind::Global,
+                (false, Some(_)) if is_extern => SymbolKind::Global,
                 (false, Some(_)) => SymbolKind::Local,
             };
             let ty = match (kind, self.types.get(declared.ty).kind.clone()) {

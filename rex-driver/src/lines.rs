@@ -2,7 +2,7 @@
 //!
 //! Lowering leaves lines outside its edits as they are, so the lines that both files share are found by
 //! comparing them. Before each run of shared lines stands `#line` with its place in the user's file, before
-//! each generated run its place in the lowered file. Device files indent the user's lines anew. No code depends on it.
+//! each generated run its place in the lowered file. The user's lines may be indented anew. No code depends on it.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -17,45 +17,67 @@ use crate::session::Lowered;
 
 /// The text of an artifact that stands at a path, with line markers if it is a host or device file.
 pub fn with_lines(lowered: &Lowered, artifact: &Artifact, path: &Path) -> Vec<u8> {
-    let likeness = match artifact.kind {
-        ArtifactKind::Host => Likeness::Exact,
-        ArtifactKind::Device => Likeness::Indented,
-        _ => return artifact.bytes.clone(),
+    with_markers(lowered, artifact, path, Markers::Standard)
+}
+
+/// The same for a file that is compiled at once. No warning that the user asks for comes from generated lines, unless the user
+/// is told of every extension, such as these markers.
+pub fn with_lines_for_compiler(lowered: &Lowered, artifact: &Artifact, path: &Path) -> Vec<u8> {
+    let is_told = PEDANTIC.iter().any(|flag| lowered.flags.contains(flag));
+    let markers = match artifact.kind {
+        ArtifactKind::Host if !is_told => Markers::OfSystemHeaders,
+        _ => Markers::Standard,
     };
-    with_line_markers(
-        &lowered.bytes,
-        &lowered.path,
-        &artifact.bytes,
-        path,
-        likeness,
-    )
+    with_markers(lowered, artifact, path, markers)
 }
 
-/// When two lines are the same one.
+/// Flags by which gcc and clang speak of markers that are not `#line`.
+const PEDANTIC: [&str; 5] = [
+    "-pedantic",
+    "-pedantic-errors",
+    "-Wpedantic",
+    "-Weverything",
+    "-Wgnu-line-marker",
+];
+
+/// How places are given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Likeness {
-    /// Byte for byte.
-    Exact,
-    /// With another indentation.
-    Indented,
+enum Markers {
+    /// `#line`
+    Standard,
+    /// As preprocessors write them, with generated lines as those of a system header.
+    OfSystemHeaders,
 }
 
-impl Likeness {
-    fn key(self, line: &[u8]) -> &[u8] {
-        match self {
-            Likeness::Exact => line,
-            Likeness::Indented => line.trim_ascii(),
+impl Markers {
+    /// The line before line `number` of a file.
+    fn marker(self, number: usize, name: &Path, is_generated: bool) -> String {
+        let name = name
+            .to_string_lossy()
+            .replace('\\', "\\\\")
+            .replace('"', "\\\"");
+        match (self, is_generated) {
+            (Markers::Standard, _) => format!("#line {number} \"{name}\"\n"),
+            (Markers::OfSystemHeaders, false) => format!("# {number} \"{name}\"\n"),
+            (Markers::OfSystemHeaders, true) => format!("# {number} \"{name}\" 3\n"),
         }
     }
+}
 
-    /// Whether a line is hardly in both files by chance.
-    fn tells(self, line: &[u8]) -> bool {
-        let least = match self {
-            Likeness::Exact => 2,
-            Likeness::Indented => 8,
-        };
-        line.trim_ascii().len() >= least
+fn with_markers(lowered: &Lowered, artifact: &Artifact, path: &Path, markers: Markers) -> Vec<u8> {
+    match artifact.kind {
+        ArtifactKind::Host | ArtifactKind::Device => {
+            let lowered_text = &artifact.bytes;
+            with_line_markers(&lowered.bytes, &lowered.path, lowered_text, path, markers)
+        }
+        _ => artifact.bytes.clone(),
     }
+}
+
+/// Whether a line of both files, which may differ in its indentation, is hardly the same by chance.
+fn tells(old: &[u8], new: &[u8]) -> bool {
+    let least = if old == new { 2 } else { 8 };
+    new.trim_ascii().len() >= least
 }
 
 /// A marker is left out where it would end up inside a comment, a string or a continued line.
@@ -64,11 +86,11 @@ fn with_line_markers(
     original_name: &Path,
     lowered: &[u8],
     lowered_name: &Path,
-    likeness: Likeness,
+    markers: Markers,
 ) -> Vec<u8> {
     let old: Vec<&[u8]> = original.split_inclusive(|&byte| byte == b'\n').collect();
     let new: Vec<&[u8]> = lowered.split_inclusive(|&byte| byte == b'\n').collect();
-    let starts = shared_runs(&old, &new, likeness);
+    let starts = shared_runs(&old, &new);
     let unfit = unfit_lines(lowered, &new);
     let mut out = Vec::with_capacity(lowered.len() + 1024);
     let mut n_lines = 0;
@@ -86,11 +108,7 @@ fn with_line_markers(
                 Some(first) => (first + (line_idx - start), original_name),
                 None => (n_lines + 2, lowered_name),
             };
-            let name = name
-                .to_string_lossy()
-                .replace('\\', "\\\\")
-                .replace('"', "\\\"");
-            out.extend(format!("#line {number} \"{name}\"\n").bytes());
+            out.extend(markers.marker(number, name, place.is_none()).bytes());
             n_lines += 1;
         }
         out.extend(*line);
@@ -100,13 +118,11 @@ fn with_line_markers(
 }
 
 /// Where runs begin in the new file: shared ones with their 1-based line in the old file, others with `None`.
-fn shared_runs(old: &[&[u8]], new: &[&[u8]], likeness: Likeness) -> Vec<(usize, Option<usize>)> {
+fn shared_runs(old: &[&[u8]], new: &[&[u8]]) -> Vec<(usize, Option<usize>)> {
     let mut starts: Vec<(usize, Option<usize>)> = Vec::new();
     let keys = |lines: &[&'_ [u8]]| -> Vec<Vec<u8>> {
-        lines
-            .iter()
-            .map(|line| likeness.key(line).to_vec())
-            .collect()
+        let bare = lines.iter().map(|line| line.trim_ascii().to_vec());
+        bare.collect()
     };
     for op in capture_diff_slices(Algorithm::Patience, &keys(old), &keys(new)) {
         let (new_index, place) = match op {
@@ -120,9 +136,9 @@ fn shared_runs(old: &[&[u8]], new: &[&[u8]], likeness: Likeness) -> Vec<(usize, 
                 len,
             } => {
                 // A brace or an empty line may be shared by chance.
-                let run = &new[new_index..new_index + len];
-                let tells = run.iter().any(|line| likeness.tells(line));
-                (new_index, tells.then_some(old_index + 1))
+                let mut run = (0..len).map(|idx| (old[old_index + idx], new[new_index + idx]));
+                let is_shared = run.any(|(old, new)| tells(old, new));
+                (new_index, is_shared.then_some(old_index + 1))
             }
         };
         if place.is_some() || starts.last().is_none_or(|(_, last)| last.is_some()) {
@@ -165,7 +181,7 @@ mod tests {
             Path::new("a.c"),
             lowered.as_bytes(),
             Path::new("w/rose_a.c"),
-            Likeness::Exact,
+            Markers::Standard,
         );
         expected.assert_eq(std::str::from_utf8(&marked).unwrap());
     }
@@ -213,7 +229,7 @@ mod tests {
             Path::new("a.c"),
             b"__global__ void k() {\n  int &total = *total__arg;\n      total += weight(3);\n}\n",
             Path::new("rex_lib_a.cu"),
-            Likeness::Indented,
+            Markers::Standard,
         );
         expect![[r##"
             #line 2 "rex_lib_a.cu"
@@ -223,6 +239,26 @@ mod tests {
                   total += weight(3);
             #line 7 "rex_lib_a.cu"
             }
+        "##]]
+        .assert_eq(std::str::from_utf8(&marked).unwrap());
+    }
+
+    #[test]
+    fn generated_lines_can_be_those_of_a_system_header() {
+        let marked = with_line_markers(
+            b"int x;\n#pragma omp target\nint y;\n",
+            Path::new("a \"b\".c"),
+            b"int x;\nlaunch();\nint y;\n",
+            Path::new("rose_a.c"),
+            Markers::OfSystemHeaders,
+        );
+        expect![[r##"
+            # 1 "a \"b\".c"
+            int x;
+            # 4 "rose_a.c" 3
+            launch();
+            # 3 "a \"b\".c"
+            int y;
         "##]]
         .assert_eq(std::str::from_utf8(&marked).unwrap());
     }

@@ -14,7 +14,7 @@ use crate::build::{
 };
 use crate::error::Error;
 use crate::flags::{CompilerFlags, FlagKind};
-use crate::lines::with_lines;
+use crate::lines::with_lines_for_compiler;
 use crate::session::{Lowered, Session};
 use crate::toolchain::{
     OffloadRequest, OffloadRuntime, Surroundings, find_device_compiler, find_host_compilers,
@@ -197,7 +197,7 @@ impl ProgramBuild {
                     _ => &helper,
                 };
                 if self.line_directives {
-                    writer.write(path, &with_lines(lowered, artifact, path))?;
+                    writer.write(path, &with_lines_for_compiler(lowered, artifact, path))?;
                 } else {
                     writer.write(path, &artifact.bytes)?;
                 }

@@ -245,6 +245,33 @@ fn regions_know_the_file_and_the_line_they_stand_in() {
 }
 
 #[test]
+fn generated_code_and_private_variables_draw_no_warnings() {
+    let program = "int main(void) {\n\
+        \x20 double a[4] = {0, 0, 0, 0}, twice;\n\
+        \x20 const double *const from = a;\n\
+        \x20 int i, j;\n\
+        #pragma omp target data map(tofrom : a)\n\
+        #pragma omp target teams distribute parallel for private(twice, j) map(to : from[0 : 4])\n\
+        \x20 for (i = 0; i < 4; i++) {\n\
+        \x20   twice = 2 * from[i];\n\
+        \x20   for (j = 0; j < 3; j++) twice += 1;\n\
+        \x20   a[i] = twice;\n\
+        \x20 }\n\
+        \x20 return !(a[3] > 2.5 && a[3] < 3.5);\n\
+        }\n";
+    let files = [("a.c", program), ("a.cpp", program)];
+    let Some(project) = Project::with(&files) else {
+        return;
+    };
+    let flags = "-fopenmp -Wall -Wextra -Wshadow -Wcast-qual -Wconversion -Wundef -Werror";
+    project.check(&format!("rexcc {flags} -Wmissing-prototypes a.c -o a"));
+    project.check("a");
+    project.check(&format!("rexc++ {flags} -Wold-style-cast a.cpp -o b"));
+    project.check("b");
+    project.check("rexcc -fopenmp -Wall -Wextra -pedantic -Werror -c a.c");
+}
+
+#[test]
 fn assembly_carries_the_device_code_too() {
     let Some(project) = Project::with(&[("main.c", MAIN), ("more.cpp", MORE)]) else {
         return;

@@ -15,7 +15,7 @@ use crate::build::{DeviceBuild, DeviceUnit, GENERATED_FOLDER, openmp_flags, pref
 use crate::compile_commands::CompileCommands;
 use crate::error::Error;
 use crate::flags::{Flag, FlagKind};
-use crate::lines::with_lines;
+use crate::lines::with_lines_for_compiler;
 use crate::preprocessed::Form;
 use crate::render::{Color, MessageFormat, render};
 use crate::session::{Lowered, Session};
@@ -140,7 +140,7 @@ fn with_device_code(cx: &Cx, lowered: &Lowered, step: Step, output: &Path) -> Re
     let mut host = None;
     let mut device = None;
     let text_at = |artifact: &Artifact, path: &Path| match has_lines {
-        true => with_lines(lowered, artifact, path),
+        true => with_lines_for_compiler(lowered, artifact, path),
         false => artifact.bytes.clone(),
     };
     for artifact in artifacts {

@@ -19,12 +19,12 @@ impl Host<'_> {
     /// The statement for the host, its first line without indentation. `known` are operands of its directives that variables hold.
     pub(super) fn fallback(
         &self,
-        region: RegionId,
+        id: RegionId,
         known: &[(TextRange, String)],
         indent: &str,
         step: &str,
     ) -> String {
-        let region = &self.program.regions[region];
+        let region = &self.program.regions[id];
         let construct = &self.program.constructs[region.construct];
         let Some(statement) = construct.statement else {
             return ";".to_string();
@@ -60,7 +60,10 @@ impl Host<'_> {
             Err(_) => text.to_string(),
         };
 
-        let mut outer = Vec::new();
+        let unused = self.unused.get(&id).into_iter().flatten();
+        let mut outer: Vec<String> = unused
+            .map(|symbol| format!("(void){};", self.program.name(*symbol)))
+            .collect();
         let mut inner = Vec::new();
         for capture in &region.captures {
             let CapturedObject::Variable(symbol) = capture.object else {

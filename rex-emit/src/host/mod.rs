@@ -13,11 +13,13 @@ mod newer;
 mod remains;
 mod renames;
 mod task;
+mod unused;
 
 use crate::common::closures::wrapped;
 use rex_ir::map::{MapArraysId, MapOwner};
 use rex_ir::program::Program;
-use rex_ir::region::{CapturedObject, ConstructId};
+use rex_ir::region::{CapturedObject, ConstructId, RegionId};
+use rex_ir::symbol::SymbolId;
 use rex_syntax::edit::{EditConflict, EditSet, TextEdit};
 use rex_syntax::layout::{Layout, indent_at};
 use rex_syntax::omp::clause::ClauseName;
@@ -93,6 +95,8 @@ struct Host<'p> {
     edits: EditSet,
     renames: Vec<Rename>,
     arrays: FxHashMap<MapOwner, MapArraysId>,
+    /// Variables that only regions with copies of their own name.
+    unused: FxHashMap<RegionId, Vec<SymbolId>>,
 }
 
 /// The device of a construct without a `device` clause.
@@ -134,6 +138,7 @@ impl<'p> Host<'p> {
             layout: Layout::detect(program.source()),
             edits: EditSet::new(),
             renames: Vec::new(),
+            unused: unused::unused_variables(program),
         }
     }
 

@@ -196,6 +196,8 @@ pub struct Region {
     pub deduced: Vec<SymbolId>,
     /// Captured variables where they are named with a qualifier: `config::level`.
     pub qualified_uses: Vec<(TextRange, SymbolId)>,
+    /// Macro calls that name such variables, written out.
+    pub written_out: Vec<(TextRange, SmolStr)>,
     /// Uses of class members without `this->`, to be qualified in the kernel.
     pub member_uses: Vec<TextRange>,
     /// Uses of the word `this`.
@@ -325,6 +327,8 @@ pub struct DataConstruct {
     pub function: FunctionId,
     /// Items of `map`, `to`, `from`, `use_device_ptr`, `use_device_addr`.
     pub maps: Vec<MapItem>,
+    /// The variables of its `use_device_ptr` and `use_device_addr` where its statement names them with qualifiers.
+    pub qualified_uses: Vec<(TextRange, SymbolId)>,
 }
 
 /// The data constructs.

@@ -42,8 +42,12 @@ impl Symbol {
         if let Some(spelled) = &self.spelled {
             return spelled.clone();
         }
-        let unnamed = format_smolstr!("{}::", namer::UNNAMED_NAMESPACE);
-        format_smolstr!("{}{}", self.qualifier.replace(&*unnamed, ""), self.name)
+        format_smolstr!("{}{}", self.named_qualifier(), self.name)
+    }
+
+    /// Its qualifier without the namespaces that have no name.
+    pub fn named_qualifier(&self) -> String {
+        without_unnamed(&self.qualifier)
     }
 
     /// Whether its scope sees it before its declaration, too.
@@ -59,6 +63,10 @@ impl Symbol {
         let is_declared = |declared: TextRange| declared.start() <= at.start();
         self.is_visible_throughout() || self.declared_at.is_some_and(is_declared)
     }
+}
+
+fn without_unnamed(qualifier: &str) -> String {
+    qualifier.replace(&format!("{}::", namer::UNNAMED_NAMESPACE), "")
 }
 
 /// What a symbol is.
@@ -204,11 +212,32 @@ enum Wanted {
     Type,
 }
 
-/// All scopes of a unit. The root covers the file.
+/// All scopes of a unit. The root covers the file, namespaces included.
 #[derive(Clone, Debug)]
 pub struct ScopeTree {
     scopes: Arena<Scope>,
     root: ScopeId,
+    namespaces: Vec<NamespaceBody>,
+    usings: Vec<Using>,
+}
+
+/// The body of a namespace.
+#[derive(Clone, Debug)]
+struct NamespaceBody {
+    range: TextRange,
+    /// `a::b::`
+    qualifier: SmolStr,
+}
+
+/// `using a::b::name;`, or `using namespace a::b;`
+#[derive(Clone, Debug)]
+pub struct Using {
+    /// Where it holds.
+    pub range: TextRange,
+    /// `a::b::` as written.
+    pub qualifier: SmolStr,
+    /// The name; none if it brings all of them.
+    pub name: Option<SmolStr>,
 }
 
 impl ScopeTree {
@@ -222,7 +251,75 @@ impl ScopeTree {
             children: Vec::new(),
             classes: Vec::new(),
         });
-        ScopeTree { scopes, root }
+        ScopeTree {
+            scopes,
+            root,
+            namespaces: Vec::new(),
+            usings: Vec::new(),
+        }
+    }
+
+    /// Records what a block or namespace says about names of others.
+    pub fn add_using(&mut self, using: Using) {
+        self.usings.push(using);
+    }
+
+    /// Records the body of a namespace; `qualifier` is `a::b::`.
+    pub fn add_namespace(&mut self, range: TextRange, qualifier: SmolStr) {
+        self.namespaces.push(NamespaceBody { range, qualifier });
+    }
+
+    /// `a::b::` of the namespaces around a place.
+    pub fn namespace_at(&self, at: TextRange) -> &str {
+        let around = self.namespaces.iter();
+        let around = around.filter(|body| body.range.contains_range(at));
+        around
+            .min_by_key(|body| body.range.len())
+            .map_or("", |body| body.qualifier.as_str())
+    }
+
+    /// Of the variables of one name in several namespaces, the one that a place means; `found` if nothing says so.
+    fn nearest(
+        &self,
+        symbols: &Arena<Symbol>,
+        homonyms: &[SymbolId],
+        (name, found): (&str, SymbolId),
+        at: TextRange,
+    ) -> SymbolId {
+        let qualifier = |id: SymbolId| symbols[id].named_qualifier();
+        let is_candidate =
+            |id: SymbolId| symbols[id].kind == SymbolKind::Global && symbols[id].is_visible(at);
+        let candidates: Vec<SymbolId> = homonyms
+            .iter()
+            .copied()
+            .filter(|id| is_candidate(*id))
+            .collect();
+        let own = &symbols[found].qualifier;
+        let differ = candidates.iter().any(|id| symbols[*id].qualifier != *own);
+        if !is_candidate(found) || !differ {
+            return found;
+        }
+        let brought = |is_wanted: &dyn Fn(&Using) -> bool| {
+            let usings = self.usings.iter().rev();
+            usings
+                .filter(|using| using.range.contains_range(at) && is_wanted(using))
+                .find_map(|using| {
+                    let mut candidates = candidates.iter().rev();
+                    candidates.find(|id| qualifier(**id).ends_with(&*using.qualifier))
+                })
+                .copied()
+        };
+        let around = without_unnamed(self.namespace_at(at));
+        let enclosing = || {
+            let candidates = candidates.iter().copied();
+            candidates
+                .filter(|id| around.starts_with(&qualifier(*id)))
+                .max_by_key(|id| qualifier(*id).len())
+        };
+        brought(&|using| using.name.as_deref() == Some(name))
+            .or_else(enclosing)
+            .or_else(|| brought(&|using| using.name.is_none()))
+            .unwrap_or(found)
     }
 
     /// The file scope.
@@ -286,11 +383,15 @@ impl ScopeTree {
                     true => homonyms.up_to(symbols, at),
                     false => homonyms,
                 };
-                candidates.iter().rev().copied().find(|candidate| {
+                let found = candidates.iter().rev().copied().find(|candidate| {
                     let symbol = &symbols[*candidate];
                     (wanted == Wanted::Anything || symbol.kind == SymbolKind::Type)
                         && (id != scope || symbol.is_visible(at))
-                })
+                })?;
+                match id == self.root {
+                    true => Some(self.nearest(symbols, candidates, (name, found), at)),
+                    false => Some(found),
+                }
             });
             if found.is_some() || seen > MAX_BASES {
                 return found;

@@ -260,6 +260,7 @@ fn outline(
             .iter()
             .map(|(range, symbol)| (*range, program.name(*symbol).clone())),
     );
+    words.extend(region.written_out.iter().cloned());
     words.extend(planner.capture_lists(construct.range));
     words.sort_by_key(|(range, _)| range.start());
     let launch = Launch {

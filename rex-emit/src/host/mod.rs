@@ -94,6 +94,8 @@ struct Host<'p> {
     layout: Layout,
     edits: EditSet,
     renames: Vec<Rename>,
+    /// Qualified names that mean something else.
+    renamed_places: Vec<(TextRange, String)>,
     arrays: FxHashMap<MapOwner, MapArraysId>,
     /// Variables that only regions with copies of their own name.
     unused: FxHashMap<RegionId, Vec<SymbolId>>,
@@ -139,6 +141,7 @@ impl<'p> Host<'p> {
             edits: EditSet::new(),
             renames: Vec::new(),
             unused: unused::unused_variables(program),
+            renamed_places: Vec::new(),
         }
     }
 
@@ -328,6 +331,11 @@ impl<'p> Host<'p> {
                 edits.replace(at - range.start(), becomes);
             }
         }
+        for (at, becomes) in &self.renamed_places {
+            if range.contains_range(*at) {
+                edits.replace(*at - range.start(), becomes.clone());
+            }
+        }
         edits
     }
 
@@ -345,6 +353,10 @@ impl<'p> Host<'p> {
                 }
             }
         }
+        let is_kept = |(at, _): &&(TextRange, String)| {
+            !replaced.iter().any(|range| range.contains_range(*at))
+        };
+        found.extend(self.renamed_places.iter().filter(is_kept).cloned());
         for (at, becomes) in found {
             self.edits.replace(at, becomes);
         }

@@ -27,17 +27,21 @@ impl Host<'_> {
                     continue;
                 }
                 let name = self.program.name(symbol).to_string();
-                if let Some(spelled) = &self.program.symbols[symbol].spelled {
-                    let variable = if is_object {
-                        format!("(*{name}__device)")
-                    } else {
-                        name.clone()
-                    };
+                let variable = match is_object {
+                    true => format!("(*{name}__device)"),
+                    false => name.clone(),
+                };
+                let outside = self.program.symbols[symbol].qualified_name();
+                if outside != name {
                     renames.push(Rename {
                         inside: statement,
-                        name: spelled.to_string(),
-                        becomes: variable,
+                        name: outside.to_string(),
+                        becomes: variable.clone(),
                     });
+                }
+                let named = data.qualified_uses.iter();
+                for (at, _) in named.filter(|(_, named)| *named == symbol) {
+                    self.renamed_places.push((*at, variable.clone()));
                 }
                 if is_object {
                     renames.push(Rename {
@@ -49,6 +53,7 @@ impl Host<'_> {
             }
         }
         self.renames = renames;
+        self.renamed_places.sort_by_key(|(at, _)| at.start());
     }
 
     /// Whether an item about device addresses is about an object, whose uses become those of the device's: a pointer variable is one where its

@@ -244,14 +244,10 @@ impl<'u> Builder<'u> {
                 },
                 Locator::Expression(range) | Locator::SectionOf(range, _) => (*range, false),
             };
-            let resolved = self
-                .scopes
-                .resolve(&self.symbols, self.text(root), root)
-                .filter(|symbol| {
-                    let kind = self.symbols[*symbol].kind;
-                    kind.is_variable() || kind == SymbolKind::Field
-                })
-                .or_else(|| self.header_variable(self.text(root)));
+            let resolved = self.resolve_root(root).filter(|symbol| {
+                let kind = self.symbols[*symbol].kind;
+                kind.is_variable() || kind == SymbolKind::Field
+            });
             let Some(symbol) = resolved else {
                 let name = self.text(item.range).to_string();
                 self.report(

@@ -28,6 +28,7 @@ impl<'u> Builder<'u> {
             self.spell_case_ranges();
             self.name_functions();
             self.mark_local_methods();
+            self.name_copies();
         }
         self.read_aligned_declarations();
         self.call_variants();

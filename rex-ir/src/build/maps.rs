@@ -160,11 +160,7 @@ impl<'u> Builder<'u> {
             let pointer = self.types.plain(TypeKind::Pointer(class));
             (CapturedObject::This, pointer, pointer)
         } else {
-            let unqualified = super::names::last_component(name);
-            let symbol = self
-                .resolve_qualified(name, path.root)
-                .or_else(|| self.scopes.resolve(&self.symbols, unqualified, path.root))
-                .or_else(|| self.header_variable(unqualified));
+            let symbol = self.resolve_root(path.root);
             match symbol.map(|id| (id, self.symbols[id].kind)) {
                 Some((id, kind)) if kind.is_variable() => {
                     let ty = match path.steps.first().is_some_and(takes_element) {
@@ -183,7 +179,7 @@ impl<'u> Builder<'u> {
                         follows_pointer: true,
                     });
                     steps.push(PathStep {
-                        kind: StepKind::Member(name.into()),
+                        kind: StepKind::Member(self.member_name(id, path.root)),
                         ty,
                         follows_pointer: false,
                     });

@@ -28,6 +28,7 @@ mod lvalues;
 mod mappers;
 mod maps;
 mod names;
+mod qualified;
 mod reductions;
 mod regions;
 mod requires;
@@ -51,6 +52,7 @@ use rex_syntax::unit::Unit;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 
+use self::qualified::NamespaceAliases;
 use self::regions::{LocalUsing, local_usings};
 use crate::abi::Requirements;
 use crate::function_index::FunctionIndex;
@@ -169,6 +171,8 @@ struct Builder<'u> {
     constant_fields: FxHashMap<SymbolId, SmolStr>,
     /// What blocks say about names of namespaces, by their nodes.
     local_usings: FxHashMap<u32, Vec<LocalUsing<'u>>>,
+    /// Further names of namespaces.
+    namespace_aliases: NamespaceAliases<'u>,
     /// Greater than zero while nodes of a header's declaration are read: their ranges are not the unit's.
     fragment_depth: u32,
     /// Whether the unit may have attributes that make other types of those named.
@@ -248,6 +252,7 @@ impl<'u> Builder<'u> {
             spelled_symbols: FxHashMap::default(),
             constant_fields: FxHashMap::default(),
             local_usings: FxHashMap::default(),
+            namespace_aliases: NamespaceAliases::default(),
             fragment_depth: 0,
             has_type_attributes: types::has_type_attributes(source),
         }
@@ -258,6 +263,7 @@ impl<'u> Builder<'u> {
             return;
         }
         self.local_usings = local_usings(&self.unit.tree);
+        self.namespace_aliases = self.namespace_aliases();
         self.read_scopes();
         self.function_index = FunctionIndex::of(&self.functions);
         self.read_items();
@@ -266,6 +272,7 @@ impl<'u> Builder<'u> {
         self.name_extents();
         self.read_constructs();
         self.check_sharing_of_worksharing();
+        self.separate_homonyms();
         self.read_regions();
         self.share_in_tasks();
         self.read_instances();

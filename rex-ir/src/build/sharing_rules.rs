@@ -6,6 +6,7 @@ use rex_syntax::omp::directive::Leaf;
 use super::Builder;
 use crate::places::constructs_around;
 use crate::region::{Construct, DataSharing, SharingAttribute};
+use crate::symbol::SymbolKind;
 
 /// Constructs whose threads are those of a `parallel` around them.
 const WORKSHARING: [Leaf; 4] = [Leaf::For, Leaf::Sections, Leaf::Single, Leaf::Scope];
@@ -15,6 +16,7 @@ impl Builder<'_> {
     pub(super) fn check_sharing_of_worksharing(&mut self) {
         let mut found = Vec::new();
         for (_, construct) in self.constructs.iter() {
+            found.extend(self.static_members_listed(construct));
             let is_worksharing = construct
                 .leaves
                 .iter()
@@ -35,6 +37,30 @@ impl Builder<'_> {
         for diagnostic in found {
             self.diagnostics.push(diagnostic);
         }
+    }
+
+    /// Static data members in clauses that give threads something else: they are shared, whatever a clause says.
+    fn static_members_listed(&self, construct: &Construct) -> Vec<Diagnostic> {
+        let mut around = constructs_around(&self.constructs, construct.range);
+        let is_on_device =
+            construct.has(Leaf::Target) || around.any(|(_, it)| it.has(Leaf::Target));
+        let is_wrong = |listed: &&DataSharing| {
+            self.symbols[listed.symbol].kind == SymbolKind::StaticField
+                && !matches!(
+                    listed.attribute,
+                    SharingAttribute::Shared | SharingAttribute::Firstprivate
+                )
+        };
+        let wrong = construct.sharing.iter().filter(is_wrong);
+        wrong
+            .filter(|_| is_on_device)
+            .map(|listed| {
+                let item = self.text(listed.at);
+                let headline = format!("`{item}` is a static data member, which threads share");
+                Diagnostic::new(Code::SharingConflict, self.at(listed.at), headline)
+                    .with_help("copy it to a variable in front of the construct, and list that")
+            })
+            .collect()
     }
 
     /// What is wrong with a list item of a work-sharing construct inside a `parallel`.

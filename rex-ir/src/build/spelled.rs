@@ -1,6 +1,7 @@
 //! Variables that the host spells with more than a name: a member of the own object that a clause turns into a variable, a static member of an instantiation.
 
 use rex_syntax::TextRange;
+use rex_syntax::kind::Field;
 use smol_str::{SmolStr, format_smolstr};
 
 use super::Builder;
@@ -89,7 +90,8 @@ impl Builder<'_> {
                 let declared = self
                     .scopes
                     .resolve_type(&self.symbols, template, at)
-                    .and_then(|symbol| self.symbols[symbol].declared_at);
+                    .and_then(|symbol| self.symbols[symbol].declared_at)
+                    .or_else(|| self.defined_beside(template, at));
                 let Some(declared) = declared else { return ty };
                 let node = self.unit.tree.root().smallest_at(declared);
                 let namespaces = namespaces_around(node);
@@ -102,6 +104,15 @@ impl Builder<'_> {
             TypeKind::Function { .. } => return ty,
         };
         self.types.intern(Type { kind, ..whole })
+    }
+
+    /// The type that a declaration of variables defines itself: `struct S { int a; } s;`.
+    fn defined_beside(&self, name: &str, declaration: TextRange) -> Option<TextRange> {
+        let node = self.unit.tree.root().smallest_at(declaration);
+        let defined = node.field(Field::Type)?;
+        defined.field(Field::Body)?;
+        let tag = defined.field(Field::Name)?;
+        (tag.text() == name).then(|| tag.range())
     }
 
     /// A member of the own object as a variable: what `is_device_ptr(v)` and `use_device_ptr(v)` make of it.
@@ -155,7 +166,7 @@ impl Builder<'_> {
     }
 
     /// The class that a qualifier without template arguments names: `Shape::Inner` of `geo::Shape::Inner`.
-    fn class_named(&self, qualifier: &str, at: TextRange) -> Option<RecordId> {
+    pub(super) fn class_named(&self, qualifier: &str, at: TextRange) -> Option<RecordId> {
         let mut parts = qualifier.split("::").map(str::trim);
         let record_of = |symbol: SymbolId| {
             let ty = self.types.desugar(self.symbols[symbol].ty);
@@ -180,21 +191,5 @@ impl Builder<'_> {
             class = members.find_map(|member| record_of(*member))?;
         }
         Some(class)
-    }
-
-    /// The declaration behind a qualified name.
-    pub(super) fn find_qualified(&self, text: &str, at: TextRange) -> Option<SymbolId> {
-        let plain = without_arguments(text);
-        let (qualifier, name) = plain.rsplit_once("::")?;
-        if let Some(class) = self.class_named(qualifier, at) {
-            return self.static_field(class, name, at, 0);
-        }
-        let candidates = self.scopes.scope(self.scopes.root()).names.get(name)?;
-        let is_named = |symbol: &&SymbolId| {
-            let of_symbol = &self.symbols[**symbol].qualifier;
-            of_symbol.trim_end_matches("::").ends_with(qualifier)
-        };
-        let exact = candidates.iter().rev().find(is_named);
-        exact.or(candidates.last()).copied()
     }
 }

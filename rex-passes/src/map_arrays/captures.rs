@@ -24,7 +24,7 @@ impl Builder<'_> {
         } else {
             MapFlags::empty()
         };
-        let name = self.object_name(capture.object);
+        let name = self.users_name(capture.object);
         let object = self.object(capture.object);
         let address = self.storage_address(object.clone(), capture.ty);
         let literal = MapFlags::TARGET_PARAM | MapFlags::LITERAL;
@@ -38,11 +38,11 @@ impl Builder<'_> {
             Transport::Literal => {
                 if let CapturedObject::Extent(variable, dimension) = capture.object {
                     self.arrays.temporaries.push(Temporary {
-                        name: name.clone(),
+                        name: self.object_name(capture.object),
                         value: TemporaryValue::Int64(self.extent(variable, dimension)),
                     });
                 }
-                self.literal(&name, object, literal | implicit, capture);
+                self.literal(object, literal | implicit, capture);
             }
             Transport::ByCategory => {
                 let functions = ["rex_captured_bytes", "rex_captured_types"];
@@ -52,7 +52,7 @@ impl Builder<'_> {
                 let functions = ["rex_firstprivate_bytes", "rex_firstprivate_types"];
                 self.by_category(functions, name, object, capture);
             }
-            Transport::DevicePointer => self.literal(&name, object, literal, capture),
+            Transport::DevicePointer => self.literal(object, literal, capture),
             Transport::Copy => {
                 let flags = MapFlags::TARGET_PARAM | MapFlags::TO | MapFlags::PRIVATE | implicit;
                 self.parameter(address, object.size_of(), flags, name, capture);
@@ -86,8 +86,9 @@ impl Builder<'_> {
         }
     }
 
-    fn literal(&mut self, name: &SmolStr, object: Expr, flags: MapFlags, capture: &Capture) {
-        let slot = namer::argument(name);
+    fn literal(&mut self, object: Expr, flags: MapFlags, capture: &Capture) {
+        let name = self.object_name(capture.object);
+        let slot = namer::argument(&name);
         let addressable = match capture.object {
             CapturedObject::Variable(symbol) if self.program.is_register(symbol) => {
                 let ty = self.program.types.spell(capture.ty);
@@ -103,7 +104,7 @@ impl Builder<'_> {
             Expr::Name(slot),
             object.size_of(),
             flags,
-            name.clone(),
+            self.users_name(capture.object),
             capture,
         );
     }

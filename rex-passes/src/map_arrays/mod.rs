@@ -21,6 +21,7 @@ use rex_ir::facet::Facet;
 use rex_ir::map::{MapArrays, MapEntry, MapItem, MapKind, MapOwner, Temporary, TemporaryValue};
 use rex_ir::program::Program;
 use rex_ir::region::{CapturedObject, DataConstructId, DataConstructKind, RegionId};
+use rex_ir::symbol::SymbolKind;
 use rex_ir::ty::{TypeId, TypeKind};
 use rex_syntax::diag::Diagnostic;
 use smol_str::SmolStr;
@@ -192,6 +193,20 @@ impl<'p> Builder<'p> {
 
     fn object_name(&self, object: CapturedObject) -> SmolStr {
         rex_ir::print::object_name(self.program, object).into()
+    }
+
+    /// What the user calls a captured object.
+    fn users_name(&self, object: CapturedObject) -> SmolStr {
+        let CapturedObject::Variable(symbol) = object else {
+            return self.object_name(object);
+        };
+        let found = &self.program.symbols[symbol];
+        match found.kind {
+            SymbolKind::Global | SymbolKind::StaticField if found.spelled.is_some() => {
+                found.qualified_name()
+            }
+            _ => self.object_name(object),
+        }
     }
 
     fn object(&self, object: CapturedObject) -> Expr {

@@ -46,7 +46,22 @@ impl MacroTable {
         names
     }
 
-    /// The same for a call in a text derived from the table's own; `lookup_at` is the place in the table's text.
+    /// Expands the macro call at a place of the table's text as far as it takes to see some words: the range of the call, and its replacement.
+    pub fn expand_to(
+        &self,
+        text: &str,
+        name: TextRange,
+        words: &[SmolStr],
+    ) -> Option<(TextRange, String)> {
+        let start = name.start();
+        let range = call_range(self, text, start, start)?;
+        let mut expander = Expander::new(self, start, Inner::Structure);
+        expander.sought = words.to_vec();
+        let result = expander.expand(self.call_pieces(text, range, start))?;
+        Some((range, render(text, range, &result, &mut expander)?))
+    }
+
+    /// The same as [`expand_call`](Self::expand_call) for a call in a text derived from the table's own; `lookup_at` is the place in the table's text.
     pub(crate) fn expand_call_at(
         &self,
         text: &str,

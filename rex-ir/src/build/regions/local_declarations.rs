@@ -244,7 +244,12 @@ impl<'u> Builder<'u> {
             .ancestors()
             .filter_map(|block| self.local_usings.get(&block.index()));
         for using in blocks.flatten() {
-            let is_before = using.range.end() <= statement.start();
+            // A captured variable is a local name of the kernel.
+            let is_variable = using.name.is_some_and(|name| {
+                let found = self.scopes.resolve(&self.symbols, name, statement);
+                found.is_some_and(|found| self.symbols[found].kind == SymbolKind::Global)
+            });
+            let is_before = using.range.end() <= statement.start() && !is_variable;
             let is_named = || {
                 lex::significant_tokens(self.source, statement)
                     .any(|token| Some(token.text(self.source)) == using.name)

@@ -7,6 +7,7 @@ mod implied_maps;
 mod local_declarations;
 mod members;
 mod placement;
+mod qualified_uses;
 mod transport;
 mod uses;
 
@@ -114,11 +115,13 @@ impl Builder<'_> {
         for idx in self.constructs[construct].directives.clone() {
             maps.extend(self.read_map_clauses(&unit.directives[idx].clauses));
         }
+        let qualified_uses = self.qualified_device_addresses(construct, &maps);
         Some(Built::Data(DataConstruct {
             construct,
             kind,
             function,
             maps,
+            qualified_uses,
         }))
     }
 
@@ -225,6 +228,7 @@ impl Builder<'_> {
             local_declarations,
             deduced,
             qualified_uses: uses.qualified_uses,
+            written_out: uses.written_out,
             member_uses: uses.member_uses,
             this_uses: uses.this_uses,
             calls: uses.calls,

@@ -6,11 +6,13 @@ use rex_syntax::cst::Node;
 use rex_syntax::kind::{Field, Kind};
 use rex_syntax::lex;
 use rex_syntax::omp::clause::ClauseName;
+use smol_str::SmolStr;
 
 use super::functions::is_callee;
 use super::members::member_of_this;
 use crate::build::Builder;
-use crate::build::names::squeeze;
+use crate::build::names::{last_component, squeeze};
+use crate::build::qualified::qualified_names;
 use crate::changes;
 use crate::item::DeviceStorage;
 use crate::places::constructs_around;
@@ -26,6 +28,8 @@ pub(super) struct Uses {
     pub(super) objects: IndexMap<CapturedObject, Use>,
     pub(super) declarations: IndexSet<(u32, u32)>,
     pub(super) qualified_uses: Vec<(TextRange, SymbolId)>,
+    /// Macro calls that name such variables, written out.
+    pub(super) written_out: Vec<(TextRange, SmolStr)>,
     pub(super) member_uses: Vec<TextRange>,
     pub(super) this_uses: Vec<TextRange>,
     /// Members of the own object that clauses turn into variables.
@@ -54,7 +58,7 @@ pub(super) struct Name<'t> {
 
 impl Uses {
     /// Whether a clause of the region names a variable: it is mapped, whatever else it is.
-    fn is_of_clause(&self, symbol: SymbolId) -> bool {
+    pub(super) fn is_of_clause(&self, symbol: SymbolId) -> bool {
         let object = CapturedObject::Variable(symbol);
         self.objects.get(&object).is_some_and(|seen| seen.explicit)
     }
@@ -93,7 +97,11 @@ impl<'u> Builder<'u> {
                         called: is_callee(node),
                     };
                     if let Some(whole) = qualified_around(node) {
-                        self.use_qualified(name, whole, construct, uses);
+                        let name = Name {
+                            written: name.written || self.is_written(whole),
+                            ..name
+                        };
+                        self.use_qualified(name, whole.range(), construct, uses);
                     } else {
                         self.use_name(name, statement, construct, uses, 0);
                     }
@@ -189,6 +197,15 @@ impl<'u> Builder<'u> {
             };
             self.use_name(name, statement, construct, uses, 0);
         }
+        for whole in qualified_names(self.source, range) {
+            let name = Name {
+                text: last_component(self.text(whole)),
+                at: whole,
+                written,
+                called: false,
+            };
+            self.use_qualified(name, whole, construct, uses);
+        }
     }
 
     pub(super) fn use_name(
@@ -203,7 +220,11 @@ impl<'u> Builder<'u> {
             return;
         }
         if depth == 0 && self.macro_at(name.text, name.at).is_some() {
+            let qualified = self.use_qualified_in_macro(name, construct, uses);
             for inner in self.macro_names(name.text, name.at) {
+                if qualified.contains(&inner) {
+                    continue;
+                }
                 let inner = Name {
                     text: &inner,
                     at: name.at,
@@ -294,6 +315,9 @@ impl<'u> Builder<'u> {
                 self.use_local_declaration(symbol, statement, construct, uses);
             }
             kind if kind.is_variable() => {
+                if depth == 0 && self.symbols[symbol].spelled.is_some() {
+                    uses.qualified_uses.push((name.at, symbol));
+                }
                 let is_private = self.is_private_inside(symbol, name.at, construct);
                 if !is_private {
                     let seen = Use {
@@ -305,47 +329,6 @@ impl<'u> Builder<'u> {
                     uses.add(CapturedObject::Variable(symbol), seen);
                 }
             }
-            _ => {}
-        }
-    }
-
-    /// `A::b`: never a local variable.
-    fn use_qualified(
-        &mut self,
-        name: Name<'_>,
-        whole: Node<'u>,
-        construct: ConstructId,
-        uses: &mut Uses,
-    ) {
-        let found = self.find_qualified(whole.text(), name.at);
-        if let Some(member) = found.filter(|found| self.lives_on_device(*found)) {
-            let of_clause = self.resolve_qualified(whole.text(), name.at);
-            if !of_clause.is_some_and(|symbol| uses.is_of_clause(symbol)) {
-                return self.use_global(member, uses);
-            }
-        }
-        match self.resolve_qualified(whole.text(), name.at) {
-            Some(symbol)
-                if self.symbols[symbol].kind == SymbolKind::Global
-                    && self.global_storage(symbol).is_some() =>
-            {
-                self.use_global(symbol, uses)
-            }
-            Some(symbol) if self.constant_fields.contains_key(&symbol) => {}
-            Some(symbol) if self.symbols[symbol].kind.is_variable() => {
-                if self.is_private_inside(symbol, name.at, construct) {
-                    return;
-                }
-                uses.qualified_uses.push((whole.range(), symbol));
-                let seen = Use {
-                    at: whole.range(),
-                    written: name.written || self.is_written(whole),
-                    explicit: false,
-                    called: false,
-                };
-                uses.add(CapturedObject::Variable(symbol), seen);
-            }
-            _ if name.called => uses.calls.push(Call::of_function(name.text, name.at)),
             _ => {}
         }
     }
@@ -383,7 +366,12 @@ impl<'u> Builder<'u> {
     }
 
     /// Whether a construct inside the region gives each thread its own copy at this place.
-    fn is_private_inside(&self, symbol: SymbolId, at: TextRange, region: ConstructId) -> bool {
+    pub(super) fn is_private_inside(
+        &self,
+        symbol: SymbolId,
+        at: TextRange,
+        region: ConstructId,
+    ) -> bool {
         let whole = self.constructs[region].range;
         constructs_around(&self.constructs, at).any(|(id, construct)| {
             if !whole.contains_range(construct.range) {
@@ -404,12 +392,12 @@ impl<'u> Builder<'u> {
     }
 
     /// Whether a static member is an object of the device without a map.
-    fn lives_on_device(&self, symbol: SymbolId) -> bool {
+    pub(super) fn lives_on_device(&self, symbol: SymbolId) -> bool {
         self.is_static_object(symbol) && self.global_storage(symbol).is_some()
     }
 
     /// How a variable of file scope or a static member lives on the device without a map, if it does.
-    pub(super) fn global_storage(&self, symbol: SymbolId) -> Option<DeviceStorage> {
+    pub(in crate::build) fn global_storage(&self, symbol: SymbolId) -> Option<DeviceStorage> {
         match self.declare_target.get(&symbol) {
             // Mapped like any other variable.
             Some(DeviceStorage::Link) => return None,

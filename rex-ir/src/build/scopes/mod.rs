@@ -13,11 +13,11 @@ use rex_syntax::source::Language;
 use smol_str::{SmolStr, format_smolstr};
 
 use super::Builder;
-use crate::build::names::{last_component, squeeze};
+use crate::build::names::{last_component, squeeze, without_arguments};
 use crate::build::types::declares_function;
 use crate::item::{FunctionId, TemplateHead};
 use crate::namer;
-use crate::symbol::{ScopeId, Symbol, SymbolId, SymbolKind};
+use crate::symbol::{ScopeId, Symbol, SymbolId, SymbolKind, Using};
 use crate::ty::TypeId;
 use classes::ClassContext;
 pub(super) use templates::template_head;
@@ -95,7 +95,10 @@ impl<'u> Builder<'u> {
                 let name = node.field(Field::Name);
                 let name = name.map_or(namer::UNNAMED_NAMESPACE, |name| name.text());
                 context.namespaces = format_smolstr!("{}{name}::", context.namespaces);
+                let qualifier = context.namespaces.clone();
+                self.scopes.add_namespace(node.range(), qualifier);
             }
+            Kind::UsingDeclaration => self.read_using(node),
             Kind::TemplateDeclaration => {
                 let inner = self.scopes.open(scope, node.range());
                 context.template.get_or_insert(node.range());
@@ -158,6 +161,27 @@ impl<'u> Builder<'u> {
             nodes: node.children(),
             scope,
             context,
+        });
+    }
+
+    fn read_using(&mut self, node: Node<'u>) {
+        let (Some(name), Some(block)) = (node.children().last(), node.parent()) else {
+            return;
+        };
+        let mut tokens = node.tokens_and_children();
+        let is_directive = tokens.any(|token| token.token() == "namespace");
+        let whole = without_arguments(name.text());
+        let whole = whole.trim_start_matches("::");
+        let (qualifier, name) = match whole.rsplit_once("::") {
+            _ if is_directive => (format_smolstr!("{whole}::"), None),
+            Some((qualifier, name)) => (format_smolstr!("{qualifier}::"), Some(name.into())),
+            None => return,
+        };
+        let range = TextRange::new(node.range().start(), block.range().end());
+        self.scopes.add_using(Using {
+            range,
+            qualifier,
+            name,
         });
     }
 

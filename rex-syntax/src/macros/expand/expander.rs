@@ -38,6 +38,8 @@ pub(in crate::macros) struct Expander<'m> {
     inner: Inner,
     /// Whether a macro is expanded, by name.
     pub(super) wanted: FxHashMap<SmolStr, bool>,
+    /// Words that are to be seen: macros that lead to them are expanded, too.
+    pub(super) sought: Vec<SmolStr>,
     n_tokens: usize,
     depth: usize,
 }
@@ -49,6 +51,7 @@ impl<'m> Expander<'m> {
             at,
             inner,
             wanted: FxHashMap::default(),
+            sought: Vec::new(),
             n_tokens: 0,
             depth: 0,
         }
@@ -59,11 +62,18 @@ impl<'m> Expander<'m> {
         if self.inner == Inner::All {
             return Some(def);
         }
-        let (macros, at) = (self.macros, self.at);
+        let (macros, at, sought) = (self.macros, self.at, &self.sought);
+        let leads = || {
+            let names = match sought.is_empty() {
+                true => Vec::new(),
+                false => macros.names_used_by(name, at),
+            };
+            names.iter().any(|word| sought.contains(word))
+        };
         let wanted = *self
             .wanted
             .entry(name.clone())
-            .or_insert_with(|| macros.hides_structure(name, at));
+            .or_insert_with(|| macros.hides_structure(name, at) || leads());
         wanted.then_some(def)
     }
 

@@ -638,7 +638,7 @@ template <typename Value> REX_BOTH int rex_by_value(const Value &) { return 0; }
 /// A value that came in a slot.
 template <typename Value> REX_DEVICE Value rex_literal(uint64_t slot) {
   static_assert(sizeof(Value) <= sizeof slot, "wider values are passed by pointer");
-  Value value;
+  typename std::remove_cv<Value>::type value;
   __builtin_memcpy(&value, &slot, sizeof value);
   return value;
 }

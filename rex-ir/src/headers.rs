@@ -56,6 +56,14 @@ pub fn variable_declaration(unit: &Unit, name: &str) -> Option<String> {
         .map(|found| found.text.to_string())
 }
 
+/// Every declaration of functions of this name.
+pub fn function_declarations(unit: &Unit, name: &str) -> Vec<String> {
+    let expansion = unit.expansion.as_deref();
+    let found = expansion.map(|expansion| expansion.declarations().all(name, DeclKind::Function));
+    let texts = found.unwrap_or_default().into_iter();
+    texts.map(|found| found.text.to_string()).collect()
+}
+
 /// The function of this name. A definition is preferred.
 pub fn function_declaration(unit: &Unit, name: &str) -> Option<HeaderFunction> {
     find(unit, name, DeclKind::Function).map(|found| HeaderFunction {

@@ -42,7 +42,7 @@ pub struct Kernel {
     pub home: Home,
     /// Parameters of the kernel and arguments where it is launched, if it is a template.
     pub template: Option<TemplateHead>,
-    /// The last of these parameters, by variable: types that only the compiler knows.
+    /// The names of the last of these parameters: types that only the compiler knows.
     pub deduced: Vec<SmolStr>,
     /// What gives the body its names back.
     pub prologue: Vec<Prologue>,

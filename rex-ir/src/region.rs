@@ -192,7 +192,8 @@ pub struct Region {
     pub captures: Vec<Capture>,
     /// Declarations of the enclosing functions that the body needs (types, constants), in source order.
     pub local_declarations: Vec<TextRange>,
-    /// Captured variables whose types only the compiler knows, in the order of their captures: parameters of a kernel template.
+    /// What only the compiler knows, as parameters of a kernel template: types of captured variables, in the order of their captures, and
+    /// names that the enclosing function gives to types of its variables.
     pub deduced: Vec<SymbolId>,
     /// Captured variables where they are named with a qualifier: `config::level`.
     pub qualified_uses: Vec<(TextRange, SymbolId)>,

@@ -33,7 +33,7 @@ use rex_ir::launch::Launch;
 use rex_ir::namer;
 use rex_ir::program::Program;
 use rex_ir::region::{Capture, CapturedObject, RegionId};
-use rex_ir::symbol::SymbolId;
+use rex_ir::symbol::{SymbolId, SymbolKind};
 use rex_ir::ty::{Category, TypeId};
 use rex_syntax::TextRange;
 use rex_syntax::diag::{Code, Diagnostic};
@@ -165,8 +165,8 @@ fn outline(
         program.written_line(pragma),
     );
     let home = home(program, function);
-    let deduced = region.deduced.iter().map(|id| program.name(*id).clone());
-    let deduced: Vec<SmolStr> = deduced.collect();
+    let deduced = region.deduced.iter().map(|id| deduced_type(program, *id));
+    let deduced: Vec<(SmolStr, SmolStr)> = deduced.collect();
     let template = kernel_template(function, home, &deduced);
     let mut planner = Planner::new(program, facts, id, shape);
     planner.errors.extend(packs::refused(program, region));
@@ -273,7 +273,7 @@ fn outline(
         parameters,
         home,
         template,
-        deduced,
+        deduced: deduced.into_iter().map(|(name, _)| name).collect(),
         prologue,
         body,
         threading,
@@ -283,8 +283,12 @@ fn outline(
 }
 
 /// What the kernel of a template depends on: the class, or its parameters if the kernel stands outside, the parameters of
-/// the function, and the types of variables that only the compiler knows.
-fn kernel_template(function: &Function, home: Home, deduced: &[SmolStr]) -> Option<TemplateHead> {
+/// the function, and types that only the compiler knows, by name.
+fn kernel_template(
+    function: &Function,
+    home: Home,
+    deduced: &[(SmolStr, SmolStr)],
+) -> Option<TemplateHead> {
     if !function.is_template() && deduced.is_empty() {
         return None;
     }
@@ -303,9 +307,9 @@ fn kernel_template(function: &Function, home: Home, deduced: &[SmolStr]) -> Opti
         .into_iter()
         .chain(class_heads.iter().cloned())
         .chain(function.heads.iter().cloned())
-        .chain(deduced.iter().map(|variable| TemplateHead {
-            parameters: format_smolstr!("typename {}", namer::deduced_type(variable)),
-            arguments: format_smolstr!("REX_TYPE_OF({variable})"),
+        .chain(deduced.iter().map(|(name, argument)| TemplateHead {
+            parameters: format_smolstr!("typename {name}"),
+            arguments: argument.clone(),
         }))
         .collect();
     let join = |part: fn(&TemplateHead) -> &SmolStr| {
@@ -316,6 +320,18 @@ fn kernel_template(function: &Function, home: Home, deduced: &[SmolStr]) -> Opti
         parameters: join(|head| &head.parameters),
         arguments: join(|head| &head.arguments),
     })
+}
+
+/// A type that only the compiler knows, as a parameter of a kernel, and what it is where the kernel is launched.
+fn deduced_type(program: &Program, symbol: SymbolId) -> (SmolStr, SmolStr) {
+    let name = program.name(symbol);
+    match program.symbols[symbol].kind {
+        SymbolKind::Type => (name.clone(), name.clone()),
+        _ => (
+            namer::deduced_type(name),
+            format_smolstr!("REX_TYPE_OF({name})"),
+        ),
+    }
 }
 
 /// A region of a member function needs the scope of its class, one of a friend the rights of that.

@@ -6,6 +6,8 @@
 //!
 //! A line continuation between tokens is blank space; one inside an identifier or operator ends it.
 
+use std::borrow::Cow;
+
 use text_size::{TextRange, TextSize};
 
 /// Keywords of C++ that are ordinary names in C. The words for operators (`and`, `not`, ..) cannot be macros.
@@ -65,6 +67,19 @@ impl Token {
     /// The token's characters.
     pub fn text(self, text: &str) -> &str {
         slice(text, self.range)
+    }
+
+    /// The token as the compiler reads it: a string goes on behind a line continuation in it, unless it is a raw one.
+    pub fn spelling(self, text: &str) -> Cow<'_, str> {
+        let written = self.text(text);
+        let is_raw = || {
+            let prefix = written.split('"').next();
+            prefix.is_some_and(|prefix| prefix.ends_with('R'))
+        };
+        if self.kind != TokenKind::String || !written.contains('\n') || is_raw() {
+            return written.into();
+        }
+        written.replace("\\\r\n", "").replace("\\\n", "").into()
     }
 }
 

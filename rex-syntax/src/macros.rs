@@ -413,7 +413,7 @@ fn one_line(text: &str, range: TextRange) -> String {
         if token.range.start() > last_end && !out.is_empty() {
             out.push(' ');
         }
-        out.push_str(token.text(text));
+        out.push_str(&token.spelling(text));
         last_end = token.range.end();
     }
     out

@@ -1,7 +1,7 @@
 //! The working file: the user's text with the macros written out that hide directives.
 //!
 //! Several rounds, each a derived file of its own. The first writes out `_Pragma("omp ..")`, OpenMP attributes and the macros that hide
-//! directives, braces, operators or the names of local variables; the next, up to three times as their text may have further ones, macros that stand for declarations; then types that
+//! directives, braces, operators or local variables; the next, up to three times as their text may have further ones, macros that stand for declarations; then types that
 //! C lets a program leave out; then macros that stand for words of a directive and for the loop after one. Where there is nothing to write out there is no derived
 //! file.
 
@@ -160,7 +160,7 @@ impl<'s> Code<'s> {
         let mut edits = EditSet::new();
         let mut n_directives = self.lexed.pragmas.len();
         let mut hides: FxHashMap<&str, Hidden> = FxHashMap::default();
-        // Lone braces, parts of expressions, declarations of pasted names.
+        // Lone braces, parts of expressions, declarations of variables.
         let mut parts = EditSet::new();
         let partners = lex::partners(self.text, &self.lexed.tokens);
         let hiding = self.hiding_tokens();
@@ -198,7 +198,7 @@ impl<'s> Code<'s> {
                 }
                 Hidden::Macro => match self
                     .operator_call(idx, &partners)
-                    .or_else(|| self.pasted_declaration(idx))
+                    .or_else(|| self.declared_variables(idx))
                 {
                     Some((range, expansion)) => {
                         parts.replace(range, expansion);

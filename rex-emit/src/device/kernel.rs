@@ -101,8 +101,7 @@ fn own_arguments(program: &Program, kernel: &Kernel) -> String {
 /// The template head of a kernel's body: that of the function, and the types of variables.
 fn own_head(program: &Program, kernel: &Kernel) -> Option<TemplateHead> {
     let heads = &function(program, kernel).heads;
-    let deduced = kernel.deduced.iter().map(|it| namer::deduced_type(it));
-    let deduced: Vec<SmolStr> = deduced.collect();
+    let deduced = &kernel.deduced;
     let types = deduced
         .iter()
         .map(|name| format_smolstr!("typename {name}"));

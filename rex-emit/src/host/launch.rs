@@ -7,6 +7,7 @@ use rex_ir::launch::{Launch, LaunchId};
 use rex_ir::map::MapOwner;
 use rex_ir::namer;
 use rex_ir::region::{CapturedObject, ConstructId, Region, Transport};
+use rex_ir::symbol::SymbolId;
 use rex_syntax::TextRange;
 
 use super::code::Code;
@@ -132,7 +133,8 @@ impl Host<'_> {
     /// Names that the text uses for types which have none: `typedef __typeof__(x) rex_untagged_1;`, `typedef REX_TYPE_OF(x) x__type;`.
     fn names_of_types(&self, region: &Region, text: &mut String) -> Vec<String> {
         let types = &self.program.types;
-        let deduced = region.deduced.iter().map(|symbol| {
+        let is_variable = |symbol: &&SymbolId| self.program.symbols[**symbol].kind.is_variable();
+        let deduced = region.deduced.iter().filter(is_variable).map(|symbol| {
             let variable = self.program.name(*symbol);
             (namer::deduced_type(variable), variable)
         });

@@ -54,17 +54,25 @@ impl Builder<'_> {
     }
 
     /// What a function that a header declares returns.
+    ///
+    /// None if it is a template, or one of several that return different types.
     pub(super) fn header_function_type(&mut self, name: &str) -> Option<TypeId> {
-        let found = headers::function_declaration(self.unit, name)?;
-        let found = self.fragment_declarator(&found.text, name)?;
-        match self.types.get(found.ty).kind {
-            TypeKind::Function { returns, .. }
-                if self.types.category(returns) != Category::Unknown =>
-            {
-                Some(returns)
+        let mut result = None;
+        for text in headers::function_declarations(self.unit, name) {
+            if text.starts_with("template") {
+                return None;
             }
-            _ => None,
+            let found = self.fragment_declarator(&text, name)?;
+            let TypeKind::Function { returns, .. } = self.types.get(found.ty).kind else {
+                return None;
+            };
+            let is_other = |known: TypeId| !self.types.is_same_object(known, returns);
+            if self.types.category(returns) == Category::Unknown || result.is_some_and(is_other) {
+                return None;
+            }
+            result = Some(returns);
         }
+        result
     }
 
     fn fragment_declarator(&mut self, text: &str, name: &str) -> Option<Found> {

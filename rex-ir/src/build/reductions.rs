@@ -31,6 +31,7 @@ impl Builder<'_> {
         let types_text = self.text(place(*types));
         let mut read = Vec::new();
         for text in type_list(types_text) {
+            let text = self.without_decltype(text, argument);
             let ty = self.named_or_builtin_type(&text, argument);
             read.push(ty);
         }
@@ -80,6 +81,31 @@ impl Builder<'_> {
             is_overloaded: false,
         };
         self.declared_reductions.insert(key, declared);
+    }
+
+    /// A type's text with the types of variables that it names inside `decltype`: the operation stands where these variables do not.
+    fn without_decltype(&self, text: String, at: TextRange) -> String {
+        const WORD: &str = "decltype";
+        let mut out = String::new();
+        let mut rest = text.as_str();
+        while let Some((before, after)) = rest.split_once(WORD) {
+            let operand = after.trim_start().strip_prefix('(');
+            let operand = operand.and_then(|operand| operand.split_once(')'));
+            let symbol =
+                operand.and_then(|(name, _)| self.scopes.resolve(&self.symbols, name.trim(), at));
+            out.push_str(before);
+            rest = after;
+            match (symbol, operand) {
+                (Some(symbol), Some((_, behind)))
+                    if !self.mentions_auto(self.symbols[symbol].ty) =>
+                {
+                    out.push_str(&self.types.spell(self.symbols[symbol].ty));
+                    rest = behind;
+                }
+                _ => out.push_str(WORD),
+            }
+        }
+        out + rest
     }
 
     /// The reduction that the program declares for an identifier or operator and the variable's type: the last one that is visible.

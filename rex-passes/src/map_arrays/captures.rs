@@ -70,6 +70,7 @@ impl Builder<'_> {
                     self.implicit(capture, name.clone(), object.clone(), defaultmaps);
                 } else {
                     self.items(&mine, MapFlags::TARGET_PARAM);
+                    self.may_be_lambda(first, capture, &object);
                 }
                 // A mapper may map nothing of the object; the kernel has its parameter all the same.
                 let is_passed = self.arrays.entries[first..]
@@ -131,6 +132,21 @@ impl Builder<'_> {
                 name,
             )
         });
+    }
+
+    /// What a mapped lambda has captured follows its entry, the first of these.
+    fn may_be_lambda(&mut self, first: usize, capture: &Capture, object: &Expr) {
+        let has_lambdas = matches!(
+            self.program.types.category(capture.ty),
+            Category::Dependent | Category::Unknown
+        );
+        if let Some(entry) = self.arrays.entries.get_mut(first)
+            && capture.may_be_called
+            && has_lambdas
+            && entry.begin == object.clone().address()
+        {
+            entry.lambda = Some(object.clone());
+        }
     }
 
     fn parameter(

@@ -84,18 +84,40 @@ impl MacroTable {
         start: TextSize,
         lookup_at: TextSize,
     ) -> Option<(TextRange, String)> {
+        self.write_out(text, start, lookup_at, Inner::Declarations, is_declarations)
+    }
+
+    /// Expands the macro call that begins a statement if it stands for declarations of local variables: `DECLARE(x) = 1;`.
+    pub(crate) fn variables_of_call(
+        &self,
+        text: &str,
+        start: TextSize,
+        lookup_at: TextSize,
+    ) -> Option<(TextRange, String)> {
+        self.write_out(text, start, lookup_at, Inner::Structure, declares_variables)
+    }
+
+    /// Expands a call, and calls of macros of the project that begin its expansion, until that is what is `looked_for`.
+    fn write_out(
+        &self,
+        text: &str,
+        start: TextSize,
+        lookup_at: TextSize,
+        inner: Inner,
+        looked_for: fn(&[Piece]) -> bool,
+    ) -> Option<(TextRange, String)> {
         const MAX_DEPTH: usize = 16;
         let range = call_range(self, text, start, lookup_at)?;
         let call = self.call_pieces(text, range, lookup_at);
         let mut name = call.first()?.text.clone();
-        let mut expander = Expander::new(self, lookup_at, Inner::Declarations);
+        let mut expander = Expander::new(self, lookup_at, inner);
         for _ in 0..MAX_DEPTH {
             if self.lookup_at(&name, lookup_at)?.origin == HeaderOrigin::System {
                 return None;
             }
             expander.wanted.insert(name, true);
             let result = expander.expand(call.clone())?;
-            if is_declarations(&result) {
+            if looked_for(&result) {
                 return Some((range, render(text, range, &result, &mut expander)?));
             }
             name = result.first()?.text.clone();
@@ -244,6 +266,94 @@ fn is_declarations(expansion: &[Piece]) -> bool {
         }
     }
     is_whole && depth == 0
+}
+
+/// Words that begin a statement and are no type.
+const NO_TYPES: [&str; 22] = [
+    "asm",
+    "break",
+    "case",
+    "co_return",
+    "co_yield",
+    "continue",
+    "default",
+    "delete",
+    "do",
+    "else",
+    "for",
+    "goto",
+    "if",
+    "namespace",
+    "new",
+    "return",
+    "switch",
+    "template",
+    "throw",
+    "typedef",
+    "using",
+    "while",
+];
+
+/// Words of types that name no variable.
+const TYPE_WORDS: [&str; 14] = [
+    "auto",
+    "bool",
+    "char",
+    "const",
+    "constexpr",
+    "double",
+    "float",
+    "int",
+    "long",
+    "short",
+    "signed",
+    "unsigned",
+    "void",
+    "volatile",
+];
+
+/// Whether one of the statements of an expansion declares a variable.
+fn declares_variables(expansion: &[Piece]) -> bool {
+    let mut depth = 0usize;
+    let mut statements = expansion.split(|piece| {
+        match piece.text.as_str() {
+            "(" | "[" | "{" => depth += 1,
+            ")" | "]" | "}" => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth == 0 && piece.text == ";"
+    });
+    statements.any(declares_variable)
+}
+
+/// Whether a statement begins with a type and a name: `std::vector<int> *x = ..`.
+fn declares_variable(statement: &[Piece]) -> bool {
+    let mut n_words = 0;
+    let mut last = "";
+    let mut angles = 0usize;
+    let mut is_qualified = false;
+    for piece in statement {
+        let word = piece.text.as_str();
+        match word {
+            "<" if last != "" => angles += 1,
+            ">" => angles = angles.saturating_sub(1),
+            ">>" => angles = angles.saturating_sub(2),
+            _ if angles > 0 => {}
+            "::" => is_qualified = true,
+            "*" | "&" | "&&" if n_words > 0 => {}
+            _ if piece.kind == TokenKind::Identifier => {
+                n_words += usize::from(!is_qualified || n_words == 0);
+                is_qualified = false;
+                last = word;
+                if n_words == 1 && NO_TYPES.contains(&word) {
+                    return false;
+                }
+            }
+            "=" | "," | "[" | "(" | "{" => break,
+            _ => return false,
+        }
+    }
+    n_words > 1 && !TYPE_WORDS.contains(&last)
 }
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ pub(super) fn pieces(text: &str, range: TextRange) -> Vec<Piece> {
             let spaced = token.range.start() > last_end;
             last_end = token.range.end();
             Piece {
-                text: token.text(text).into(),
+                text: token.spelling(text).into(),
                 kind: token.kind,
                 spaced,
                 hidden: false,

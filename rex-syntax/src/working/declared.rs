@@ -4,7 +4,7 @@ use text_size::TextRange;
 
 use super::Code;
 use crate::edit::EditSet;
-use crate::lex::{self, TokenKind};
+use crate::lex::TokenKind;
 
 impl Code<'_> {
     /// Writes out the calls at file scope that stand for whole declarations, in files with directives.
@@ -50,33 +50,21 @@ impl Code<'_> {
         edits
     }
 
-    /// Expands a call that begins a statement and declares a variable whose name is pasted together: `DECLARE(x) = 1;`.
-    pub(super) fn pasted_declaration(&self, idx: usize) -> Option<(TextRange, String)> {
-        let token = self.lexed.tokens.get(idx)?;
+    /// Expands a call that begins a statement and declares variables: `DECLARE(x) = 1;`.
+    pub(super) fn declared_variables(&self, idx: usize) -> Option<(TextRange, String)> {
+        let start = self.lexed.tokens.get(idx)?.range.start();
         let before = idx.checked_sub(1).map(|before| self.token_text(before));
-        let begins = matches!(before, Some(";" | "{" | "}")) && self.token_text(idx + 1) == "(";
-        if !begins
-            || !self
-                .macros
-                .pastes(token.text(self.text), token.range.start())
-        {
+        if !matches!(before, Some(";" | "{" | "}")) {
             return None;
         }
-        let call = self.macros.expand_call(self.text, token.range.start())?;
-        let text = &call.1;
-        let tokens: Vec<_> = lex::significant_tokens(text, lex::whole(text))
-            .take(2)
-            .collect();
-        let [first, second] = tokens.as_slice() else {
-            return None;
-        };
-        let is_declaration = first.kind == TokenKind::Identifier
-            && !matches!(
-                first.text(text),
-                "return" | "goto" | "else" | "do" | "delete" | "throw"
-            )
-            && (second.kind == TokenKind::Identifier || second.text(text) == "*");
-        is_declaration.then_some(call)
+        let call = self.macros.variables_of_call(self.text, start, start)?;
+        // What stands for a type has the name behind it.
+        let is_whole = call.1.ends_with(';')
+            || matches!(
+                self.token_text(self.after(call.0)),
+                ";" | "=" | "," | "[" | "{"
+            );
+        is_whole.then_some(call)
     }
 
     /// Whether a brace is that of a namespace or of `extern "C"`.

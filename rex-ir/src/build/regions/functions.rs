@@ -87,6 +87,17 @@ impl<'u> Builder<'u> {
     }
 }
 
+/// Whether a name stands alone as the value of an object or argument.
+pub(super) fn is_copied(node: Node<'_>) -> bool {
+    node.parent().is_some_and(|parent| match parent.kind() {
+        Kind::InitDeclarator | Kind::AssignmentExpression => [Field::Value, Field::Right]
+            .map(|field| parent.field(field))
+            .contains(&Some(node)),
+        Kind::ArgumentList | Kind::InitializerList => true,
+        _ => false,
+    })
+}
+
 pub(super) fn is_callee(node: Node<'_>) -> bool {
     let mut current = node;
     while let Some(parent) = current.parent() {

@@ -4,6 +4,7 @@ use rex_syntax::TextRange;
 use rex_syntax::cst::{Node, Tree};
 use rex_syntax::kind::{Field, Kind};
 use rex_syntax::lex;
+use rex_syntax::source::Language;
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 
@@ -145,6 +146,10 @@ impl<'u> Builder<'u> {
         if !is_local || statement.contains_range(declaration) {
             return;
         }
+        if self.names_type_of_variable(symbol, declaration) {
+            uses.named_types.insert(symbol);
+            return;
+        }
         if !uses
             .declarations
             .insert((declaration.start().into(), declaration.end().into()))
@@ -186,6 +191,24 @@ impl<'u> Builder<'u> {
                 }
             }
         }
+    }
+
+    /// Whether a declaration is an alias of a type that follows from variables of the function: `using T = decltype(x);`.
+    fn names_type_of_variable(&self, symbol: SymbolId, declaration: TextRange) -> bool {
+        let is_variable = |at: TextRange| {
+            let found = self.scopes.resolve(&self.symbols, self.text(at), at);
+            found.is_some_and(|found| {
+                matches!(
+                    self.symbols[found].kind,
+                    SymbolKind::Local | SymbolKind::StaticLocal | SymbolKind::Parameter
+                )
+            })
+        };
+        self.unit.language == Language::Cxx
+            && self.symbols[symbol].kind == SymbolKind::Type
+            && self.text(declaration).contains("decltype")
+            && !self.text(declaration).contains('{')
+            && lex::identifiers(self.source, declaration).any(is_variable)
     }
 
     /// The operations of reductions stand in front of the body: they need what they name of the enclosing function.

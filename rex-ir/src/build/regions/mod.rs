@@ -208,7 +208,8 @@ impl Builder<'_> {
             }
         }
         self.check_copies_of_lvalues(&maps, &captures);
-        let deduced = self.deduced_variables(&captures);
+        let mut deduced = self.deduced_variables(&captures);
+        deduced.extend(std::mem::take(&mut uses.named_types));
         self.add_local_usings(node, statement, &mut uses);
         uses.declarations.sort();
         let local_declarations = uses

@@ -8,7 +8,7 @@ use rex_syntax::lex;
 use rex_syntax::omp::clause::ClauseName;
 use smol_str::SmolStr;
 
-use super::functions::is_callee;
+use super::functions::{is_callee, is_copied};
 use super::members::member_of_this;
 use crate::build::Builder;
 use crate::build::names::{last_component, squeeze};
@@ -27,6 +27,8 @@ pub(super) struct Uses {
     /// Objects in order of first appearance, with that place.
     pub(super) objects: IndexMap<CapturedObject, Use>,
     pub(super) declarations: IndexSet<(u32, u32)>,
+    /// Names that the function gives to types of its variables.
+    pub(super) named_types: IndexSet<SymbolId>,
     pub(super) qualified_uses: Vec<(TextRange, SymbolId)>,
     /// Macro calls that name such variables, written out.
     pub(super) written_out: Vec<(TextRange, SmolStr)>,
@@ -94,7 +96,7 @@ impl<'u> Builder<'u> {
                         text: node.text(),
                         at: node.range(),
                         written: self.is_written(node),
-                        called: is_callee(node),
+                        called: is_callee(node) || is_copied(node),
                     };
                     if let Some(whole) = qualified_around(node) {
                         let name = Name {

@@ -27,6 +27,11 @@ fn a_pragma_gets_its_own_line() {
         "P(target map(to: a[0:N])) f();",
         "#pragma omp target map(to: a[0:N])\n",
     );
+    check(
+        "#define R _Pragma(\" omp declare \\\n  reduction(f : T : g()) \")",
+        "R",
+        "#pragma omp declare   reduction(f : T : g())",
+    );
 }
 
 #[test]

@@ -122,6 +122,7 @@ impl<'u> Builder<'u> {
                 {
                     (root, root_ty) = member;
                 }
+                self.check_contiguous(clause, item.range, &steps);
                 items.push(MapItem {
                     at: item.range,
                     kind,

@@ -13,6 +13,7 @@ mod closures;
 mod collapse;
 mod constant_values;
 mod constructs;
+mod contiguous;
 mod conversions;
 mod declare_target;
 mod dependent_members;

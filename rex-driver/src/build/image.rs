@@ -3,7 +3,7 @@
 //! Each device file is compiled through `rex_nvidia.cu`, which includes it. One file becomes the image in
 //! one command; several become objects that a second command links.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use super::command::{Command, folder_of};
@@ -186,14 +186,22 @@ impl DeviceBuild<'_> {
             DeviceTarget::Nvptx {
                 arch,
                 compiler: DeviceCompiler::Nvcc { nvcc, .. },
-            } => Command::new(nvcc)
-                .arg(format!("-arch={arch}"))
-                .arg(self.host_compiler_of_nvcc())
-                .arg(self.standard(unit).unwrap_or("-std=c++17".into()))
-                // std::max and the like are constexpr, and not for the device by their declaration.
-                .args(["-O3", "--expt-relaxed-constexpr"])
-                .args(self.common(unit, &["-Xcompiler", "-iquote", "-Xcompiler"]))
-                .args(nvcc_flags(unit.flags)),
+            } => {
+                let standard = self.standard(unit).unwrap_or("-std=c++17".into());
+                Command::new(nvcc)
+                    .arg(format!("-arch={arch}"))
+                    .arg(self.host_compiler_of_nvcc())
+                    .args(constexpr_of_later_standards(&standard))
+                    .arg(standard)
+                    // std::max and the like are constexpr, and not for the device by their declaration.
+                    .args(["-O3", "--expt-relaxed-constexpr"])
+                    .arg(format!(
+                        "-diag-suppress={}",
+                        HOST_CALLS_OF_LIBRARY.join(",")
+                    ))
+                    .args(self.common(unit, &["-Xcompiler", "-iquote", "-Xcompiler"]))
+                    .args(nvcc_flags(unit.flags))
+            }
             DeviceTarget::Nvptx {
                 arch,
                 compiler: DeviceCompiler::Clang { clang, .. },
@@ -242,6 +250,31 @@ impl DeviceBuild<'_> {
         let of_cxx = |flag: &Flag| flag.kind == FlagKind::Standard(Some(Language::Cxx));
         unit.flags.words_where(of_cxx).pop()
     }
+}
+
+/// Warnings of nvcc for functions of both sides that call such of the host, and for `= default` that is said to be of both sides:
+/// the standard library's, see [`constexpr_of_later_standards`]. What a kernel really calls is an error.
+const HOST_CALLS_OF_LIBRARY: [&str; 2] = ["20012", "20014"];
+
+/// What GCC's standard library calls the functions that are constexpr since a year's standard. Its word for 2017 stands behind `if`, too.
+const CONSTEXPR_SINCE: [(u8, &str); 2] =
+    [(14, "_GLIBCXX14_CONSTEXPR"), (20, "_GLIBCXX20_CONSTEXPR")];
+
+/// Makes functions that later standards than the user's have as constexpr, such as `std::swap` and the operators of `std::complex`,
+/// functions of both sides for nvcc. clang brings headers of its own for that.
+fn constexpr_of_later_standards(standard: &OsStr) -> impl Iterator<Item = String> {
+    let standard = standard.to_string_lossy();
+    let year = match standard.rsplit("++").next().unwrap_or_default() {
+        "98" | "03" => 3,
+        "0x" | "11" => 11,
+        "1y" | "14" => 14,
+        "1z" | "17" => 17,
+        _ => 20,
+    };
+    CONSTEXPR_SINCE
+        .into_iter()
+        .filter(move |(since, _)| *since > year)
+        .map(|(_, name)| format!("-D{name}=__attribute__((host)) __attribute__((device))"))
 }
 
 fn assemble(ptxas: &Path, arch: &str, ptx: &Path, image: &Path) -> Command {

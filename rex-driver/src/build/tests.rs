@@ -116,8 +116,8 @@ fn c_and_cxx_for_a_gpu_with_nvcc() {
         expect![[r#"
             g++ -DREX_LLVM_ABI=19 -iquote . -I work -ffile-prefix-map=work=rex -ffile-prefix-map=work/rose_main.cpp=main.cpp -std=c++20 -iquote q -isystem s -ffast-math -fopenmp -foffload=disable -c work/rose_main.cpp -o work/main.o
             gcc -DREX_LLVM_ABI=19 -iquote . -I work -ffile-prefix-map=work=rex -ffile-prefix-map=work/rose_kernel.c=kernel.c -iquote q -isystem s -ffast-math -fopenmp -foffload=disable -c work/rose_kernel.c -o work/kernel.o
-            nvcc -arch=sm_90 -ccbin=g++ -std=c++20 -O3 --expt-relaxed-constexpr '-DREX_DEVICE_SOURCE="rex_lib_main.cu"' -DREX_LLVM_ABI=19 -Xcompiler -iquote -Xcompiler . -I work -Xcompiler -iquote -Xcompiler q -isystem s --use_fast_math -rdc=true -cubin work/rex_nvidia.cu -o work/rex_lib_main.device.o
-            nvcc -arch=sm_90 -ccbin=g++ -std=c++20 -O3 --expt-relaxed-constexpr '-DREX_DEVICE_SOURCE="rex_lib_kernel.cu"' -DREX_LLVM_ABI=19 -Xcompiler -iquote -Xcompiler . -I work -Xcompiler -iquote -Xcompiler q -isystem s --use_fast_math -rdc=true -cubin work/rex_nvidia.cu -o work/rex_lib_kernel.device.o
+            nvcc -arch=sm_90 -ccbin=g++ -std=c++20 -O3 --expt-relaxed-constexpr -diag-suppress=20012,20014 '-DREX_DEVICE_SOURCE="rex_lib_main.cu"' -DREX_LLVM_ABI=19 -Xcompiler -iquote -Xcompiler . -I work -Xcompiler -iquote -Xcompiler q -isystem s --use_fast_math -rdc=true -cubin work/rex_nvidia.cu -o work/rex_lib_main.device.o
+            nvcc -arch=sm_90 -ccbin=g++ -std=c++20 -O3 --expt-relaxed-constexpr -diag-suppress=20012,20014 '-DREX_DEVICE_SOURCE="rex_lib_kernel.cu"' -DREX_LLVM_ABI=19 -Xcompiler -iquote -Xcompiler . -I work -Xcompiler -iquote -Xcompiler q -isystem s --use_fast_math -rdc=true -cubin work/rex_nvidia.cu -o work/rex_lib_kernel.device.o
             g++ -O1 -fPIC -DREX_LLVM_ABI=19 '-DREX_IMAGE_NAME="prog.cubin"' -S work/register_cubin.cpp -o work/register_cubin.s
             --
             nvcc -arch=sm_90 -ccbin=g++ -dlink -cubin work/rex_lib_main.device.o work/rex_lib_kernel.device.o -o bin/prog.cubin

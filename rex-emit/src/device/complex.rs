@@ -64,8 +64,10 @@ pub(super) fn as_class(text: &str) -> String {
         let words: Vec<&str> = types.iter().map(|token| token.text(text)).collect();
         let start = usize::from(types[0].range.start());
         let line = &text[text[..start].rfind('\n').map_or(0, |at| at + 1)..];
-        let is_include = line.trim_start().starts_with("#include");
-        if is_include || !words.iter().any(|word| WORDS.contains(word)) {
+        let names_files_or_macros = ["#include", "#undef"]
+            .iter()
+            .any(|directive| line.trim_start().starts_with(directive));
+        if names_files_or_macros || !words.iter().any(|word| WORDS.contains(word)) {
             continue;
         }
         let real = match () {

@@ -190,8 +190,9 @@ const LONG_DOUBLE: &[&str] = &[
 
 /// Functions of `<complex.h>` that the device library has, also with the suffix `f`.
 const COMPLEX: &[&str] = &[
-    "cabs", "carg", "ccos", "ccosh", "cexp", "cimag", "clog", "conj", "cpow", "cproj", "creal",
-    "csin", "csinh", "csqrt", "ctan", "ctanh",
+    "cabs", "cacos", "cacosh", "carg", "casin", "casinh", "catan", "catanh", "ccos", "ccosh",
+    "cexp", "cimag", "clog", "conj", "cpow", "cproj", "creal", "csin", "csinh", "csqrt", "ctan",
+    "ctanh",
 ];
 
 /// OpenMP's routines that the device header has, without the prefix `omp_`.

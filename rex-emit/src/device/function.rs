@@ -60,6 +60,7 @@ impl<'p> Device<'p> {
         self.program.has_device_function(name)
             || self.is_external(name)
             || self.program.instances.names.contains(name)
+            || self.named_by_types.contains(name)
     }
 
     pub(super) fn is_device_function(&self, function: FunctionId) -> bool {
@@ -113,7 +114,7 @@ impl<'p> Device<'p> {
                 let text = self.linked(range, name, &self.with_parameters(name, text));
                 self.line(&text);
             }
-        } else if self.program.instances.names.contains(name) {
+        } else if self.is_declared(name) {
             self.header();
             let text = self.program.text(range).replace("\r\n", "\n");
             self.line(&text);

@@ -16,6 +16,7 @@ mod namespaces;
 mod reductions;
 mod references;
 mod statics;
+mod unevaluated;
 mod variables;
 
 use std::collections::BTreeSet;
@@ -57,6 +58,7 @@ pub(crate) fn emit(program: &Program) -> Result<Vec<u8>, EditConflict> {
         own_cuda_names,
         renamed_keywords: BTreeSet::new(),
         names_in_headers,
+        named_by_types: unevaluated::named_by_types(program),
         internal_functions: linkage::internal_functions(program),
         in_linkage_block: false,
         classes: Classes::of(program),
@@ -107,6 +109,8 @@ struct Device<'p> {
     used_reductions: BTreeSet<&'p SmolStr>,
     /// What headers of the project name that the device file includes: their host functions stay in it.
     names_in_headers: BTreeSet<&'p str>,
+    /// Functions without a definition that types name.
+    named_by_types: BTreeSet<&'p str>,
     /// Keywords of C++ that have another name from the header on.
     renamed_keywords: BTreeSet<&'p str>,
     /// Names of the program that CUDA has, too.

@@ -197,6 +197,8 @@ pub struct Region {
     pub deduced: Vec<SymbolId>,
     /// Captured variables where they are named with a qualifier: `config::level`.
     pub qualified_uses: Vec<(TextRange, SymbolId)>,
+    /// The words for the function around them, `__func__`, that macros in the region hold, and what they say.
+    pub function_words: Vec<(SmolStr, SmolStr)>,
     /// Macro calls that name such variables, written out.
     pub written_out: Vec<(TextRange, SmolStr)>,
     /// Uses of class members without `this->`, to be qualified in the kernel.

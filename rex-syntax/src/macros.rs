@@ -332,6 +332,24 @@ impl MacroTable {
         names
     }
 
+    /// Whether the expansion of a macro of the program holds a word, through other such macros or its own body.
+    pub fn leads_to(&self, name: &str, offset: TextSize, word: &str) -> bool {
+        let mut seen: FxHashSet<&str> = FxHashSet::default();
+        let mut waiting: Vec<&MacroDef> = self.lookup_at(name, offset).into_iter().collect();
+        while let Some(def) = waiting.pop() {
+            // What the system's macros ask for is their own matter.
+            if def.origin == HeaderOrigin::System || !seen.insert(&def.name) {
+                continue;
+            }
+            let words = || body_identifiers(&def.body).map(|token| token.text(&def.body));
+            if words().any(|inner| inner == word) {
+                return true;
+            }
+            waiting.extend(words().filter_map(|inner| self.lookup_at(inner, offset)));
+        }
+        false
+    }
+
     /// Whether a macro, or one that its body names, pastes tokens together.
     pub(crate) fn pastes(&self, name: &str, offset: TextSize) -> bool {
         let mut seen: FxHashSet<&str> = FxHashSet::default();

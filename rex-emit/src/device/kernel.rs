@@ -340,6 +340,12 @@ fn body(program: &Program, kernel: &Kernel) -> Vec<String> {
             .into_iter()
             .map(|line| indented(&line, STEP)),
     );
+    let words = &program.regions[kernel.region].function_words;
+    let defined = words
+        .iter()
+        .map(|(word, name)| format!("#define {word} \"{name}\""));
+    lines.splice(0..0, defined);
+    lines.extend(words.iter().map(|(word, _)| format!("#undef {word}")));
     lines
 }
 

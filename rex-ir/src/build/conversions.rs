@@ -7,7 +7,6 @@ use rex_syntax::{TextRange, TextSize, lex};
 use smol_str::{SmolStr, format_smolstr};
 
 use super::Builder;
-use super::names::last_component;
 use super::types::declared_name;
 use crate::item::Function;
 use crate::region::Call;
@@ -33,41 +32,6 @@ impl<'u> Builder<'u> {
         self.read_aligned_declarations();
         self.call_variants();
         self.conversions.sort_by_key(|(at, _)| at.start());
-    }
-
-    /// `__func__` in a region is the name of the user's function, not the kernel's.
-    fn name_functions(&mut self) {
-        const WORDS: [&str; 2] = ["__func__", "__FUNCTION__"];
-        if !WORDS.iter().any(|word| self.source.contains(word)) {
-            return;
-        }
-        let unit = self.unit;
-        let regions: Vec<TextRange> = self
-            .regions
-            .values()
-            .filter_map(|region| self.constructs[region.construct].statement)
-            .collect();
-        for node in unit.tree.nodes() {
-            let is_word = node.kind() == Kind::Identifier && WORDS.contains(&node.text());
-            if !is_word || !regions.iter().any(|it| it.contains_range(node.range())) {
-                continue;
-            }
-            let around = node.ancestors().find(|outer| {
-                matches!(
-                    outer.kind(),
-                    Kind::FunctionDefinition | Kind::LambdaExpression
-                )
-            });
-            let name = around
-                .filter(|around| around.kind() == Kind::FunctionDefinition)
-                .and_then(|function| function.field(Field::Declarator))
-                .and_then(declared_name);
-            if let Some(name) = name {
-                let name = last_component(name.text());
-                self.conversions
-                    .push((node.range(), format_smolstr!("\"{name}\"")));
-            }
-        }
     }
 
     /// Functions of classes that device code defines in a function are device code, which nvcc does not always see.

@@ -20,6 +20,7 @@ mod dependent_members;
 mod designators;
 mod extents;
 mod foreign;
+mod function_names;
 mod hoisted;
 mod implicit;
 mod instances;

@@ -229,6 +229,7 @@ impl Builder<'_> {
             local_declarations,
             deduced,
             qualified_uses: uses.qualified_uses,
+            function_words: Vec::new(),
             written_out: uses.written_out,
             member_uses: uses.member_uses,
             this_uses: uses.this_uses,

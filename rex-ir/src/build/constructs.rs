@@ -124,12 +124,7 @@ impl<'u> Builder<'u> {
             .iter()
             .flat_map(|idx| unit.directives[*idx].leaves.iter().copied())
             .collect();
-        let loop_associated = leaves.last().is_some_and(|leaf| {
-            matches!(
-                leaf,
-                Leaf::Distribute | Leaf::For | Leaf::Simd | Leaf::Loop | Leaf::Taskloop
-            )
-        });
+        let loop_associated = leaves.last().is_some_and(|leaf| leaf.takes_loops());
         let mut sharing: Vec<DataSharing> = Vec::new();
         let mut depth = 1usize;
         for idx in directives {

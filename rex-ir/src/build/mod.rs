@@ -25,6 +25,7 @@ mod hoisted;
 mod implicit;
 mod instances;
 mod items;
+mod leaving;
 mod loops;
 mod lvalues;
 mod mappers;
@@ -273,6 +274,8 @@ impl<'u> Builder<'u> {
         self.read_declarative_directives();
         self.name_extents();
         self.read_constructs();
+        self.check_branches();
+        self.check_sharing_of_variables();
         self.check_sharing_of_worksharing();
         self.separate_homonyms();
         self.read_regions();

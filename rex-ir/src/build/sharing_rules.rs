@@ -1,4 +1,5 @@
-//! What the clauses of work-sharing constructs ask of the `parallel` around them: variables that its threads share, or have copies of.
+//! What data-sharing clauses ask: one attribute a variable, and of the `parallel` around work-sharing constructs, variables that its threads share, or have
+//! copies of.
 
 use rex_syntax::diag::{Code, Diagnostic};
 use rex_syntax::omp::directive::Leaf;
@@ -41,9 +42,7 @@ impl Builder<'_> {
 
     /// Static data members in clauses that give threads something else: they are shared, whatever a clause says.
     fn static_members_listed(&self, construct: &Construct) -> Vec<Diagnostic> {
-        let mut around = constructs_around(&self.constructs, construct.range);
-        let is_on_device =
-            construct.has(Leaf::Target) || around.any(|(_, it)| it.has(Leaf::Target));
+        let is_on_device = self.is_on_device(construct);
         let is_wrong = |listed: &&DataSharing| {
             self.symbols[listed.symbol].kind == SymbolKind::StaticField
                 && !matches!(
@@ -61,6 +60,41 @@ impl Builder<'_> {
                     .with_help("copy it to a variable in front of the construct, and list that")
             })
             .collect()
+    }
+
+    /// Whether a device executes a construct: it is a target region, or in one.
+    pub(super) fn is_on_device(&self, construct: &Construct) -> bool {
+        let mut around = constructs_around(&self.constructs, construct.range);
+        construct.has(Leaf::Target) || around.any(|(_, outer)| outer.has(Leaf::Target))
+    }
+
+    /// Reports variables that two clauses of one construct give different attributes.
+    pub(super) fn check_sharing_of_variables(&mut self) {
+        let mut found = Vec::new();
+        for (_, construct) in self.constructs.iter() {
+            let listed = |sharing: &&DataSharing| {
+                let mut directives = construct.directives.iter();
+                directives.any(|idx| self.unit.directives[*idx].range.contains_range(sharing.at))
+            };
+            let items: Vec<&DataSharing> = match self.is_on_device(construct) {
+                true => construct.sharing.iter().filter(listed).collect(),
+                false => continue,
+            };
+            for (idx, item) in items.iter().enumerate() {
+                let mut earlier = items[..idx].iter();
+                if let Some(first) = earlier.find(|first| contradict(first, item)) {
+                    found.push((first.at, item.at, item.symbol));
+                }
+            }
+        }
+        for (first, at, symbol) in found {
+            let name = &self.symbols[symbol].name;
+            let headline = format!("`{name}` has another data-sharing attribute here");
+            let diagnostic = Diagnostic::new(Code::SharingConflict, self.at(at), headline)
+                .with_secondary(self.at(first), "than here")
+                .with_help(format!("name `{name}` in one of the clauses"));
+            self.diagnostics.push(diagnostic);
+        }
     }
 
     /// What is wrong with a list item of a work-sharing construct inside a `parallel`.
@@ -118,4 +152,25 @@ impl Builder<'_> {
                 .with_help(help),
         )
     }
+}
+
+/// Whether a variable cannot have both attributes. Only the first and last values of one private copy go together.
+fn contradict(first: &DataSharing, second: &DataSharing) -> bool {
+    use SharingAttribute::{Firstprivate, Lastprivate, Private, Shared};
+    let is_one = |listed: &DataSharing| {
+        matches!(
+            listed.attribute,
+            Firstprivate | Lastprivate | Private | Shared
+        )
+    };
+    let go_together = matches!(
+        (&first.attribute, &second.attribute),
+        (Firstprivate, Lastprivate) | (Lastprivate, Firstprivate)
+    );
+    first.symbol == second.symbol
+        && first.on == second.on
+        && first.attribute != second.attribute
+        && is_one(first)
+        && is_one(second)
+        && !go_together
 }

@@ -27,6 +27,14 @@ macro_rules! leaves {
                 )
             }
 
+            /// Whether its statement is a loop, or several.
+            pub fn takes_loops(self) -> bool {
+                matches!(
+                    self,
+                    Leaf::Distribute | Leaf::For | Leaf::Simd | Leaf::Loop | Leaf::Taskloop
+                )
+            }
+
             /// Every leaf.
             pub const ALL: &[Leaf] = &[$(Leaf::$variant,)*];
 

@@ -4,17 +4,16 @@
 //! clauses are still seen. It does not know macros: a macro in an argument stays an ordinary name.
 
 mod arguments;
+mod rules;
 
 use text_size::TextRange;
 
-use super::allowed::{constructs_with, is_allowed};
 use super::clause::{Argument, Clause, ClauseName};
 use super::directive::{Directive, Leaf};
 use super::locator::{closing, cover};
 use super::misspelt::meant_name;
 use super::name::directive_name;
-use super::restrictions::{map_types, needed_clauses};
-use super::shape::{is_unique, words};
+use super::shape::words;
 use super::suggest::closest;
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::lex::{Token, TokenKind, significant_tokens, slice};
@@ -267,103 +266,6 @@ impl<'p> Parser<'p> {
                 diagnostic = diagnostic.with_help(format!("did you mean `{meant}`?"));
             }
             self.diagnostics.push(diagnostic);
-        }
-    }
-
-    fn report_misplaced(&mut self, clauses: &[Clause]) {
-        for clause in clauses {
-            let named = clause.applies_to.as_ref().map(|named| &named.leaves);
-            let leaves = named.unwrap_or(&self.leaves);
-            let is_excluded = !is_allowed(&self.leaves, clause.name);
-            if clause.name == ClauseName::Unknown
-                || (!is_excluded && is_allowed(leaves, clause.name))
-            {
-                continue;
-            }
-            let spelling = clause.name.spelling();
-            let directive = name_of(if is_excluded { &self.leaves } else { leaves });
-            let others: Vec<String> = constructs_with(clause.name)
-                .into_iter()
-                .map(|leaf| format!("`{}`", leaf.spelling()))
-                .collect();
-            let diagnostic = self
-                .error(
-                    Code::ClauseNotAllowed,
-                    clause.name_range,
-                    format!("`{directive}` takes no clause `{spelling}`"),
-                )
-                .with_note(format!("`{spelling}` belongs to {}", others.join(", ")));
-            self.diagnostics.push(diagnostic);
-        }
-    }
-
-    fn report_duplicates(&mut self, clauses: &[Clause]) {
-        for (idx, clause) in clauses.iter().enumerate() {
-            let Some(first) = clauses[..idx]
-                .iter()
-                .find(|earlier| {
-                    let leaves = |clause: &Clause| clause.applies_to.clone().map(|to| to.leaves);
-                    earlier.name == clause.name && leaves(earlier) == leaves(clause)
-                })
-                .filter(|_| is_unique(clause.name))
-            else {
-                continue;
-            };
-            let spelling = clause.name.spelling();
-            let first = self.place(first.range);
-            let diagnostic = self
-                .error(
-                    Code::DuplicateClause,
-                    clause.range,
-                    format!("clause `{spelling}` may appear once on a directive"),
-                )
-                .with_secondary(first, "first given here")
-                .with_help("keep one of the two");
-            self.diagnostics.push(diagnostic);
-        }
-    }
-
-    /// Reports clauses that are missing and map types that the directive does not take.
-    fn report_restrictions(&mut self, name: TextRange, clauses: &[Clause]) {
-        let directive = name_of(&self.leaves);
-        let Some(&leaf) = self.leaves.first() else {
-            return;
-        };
-        let needed = needed_clauses(leaf);
-        let has_needed = clauses
-            .iter()
-            .any(|clause| needed.contains(&clause.name) || clause.name == ClauseName::Unknown);
-        if !needed.is_empty() && !has_needed {
-            let choice: Vec<String> = needed
-                .iter()
-                .map(|name| format!("`{}`", name.spelling()))
-                .collect();
-            let choice = choice.join(" or ");
-            self.push_error(
-                Code::MissingClause,
-                name,
-                format!("`{directive}` needs a clause {choice}"),
-                "add the clause, or remove the directive",
-            );
-        }
-        let Some((refused, choice)) = map_types(leaf) else {
-            return;
-        };
-        let maps = clauses
-            .iter()
-            .filter(|clause| clause.name == ClauseName::Map);
-        for modifier in maps.flat_map(Clause::modifiers) {
-            let word = slice(self.text, modifier.word);
-            if refused.contains(&word) {
-                let diagnostic = self
-                    .error(
-                        Code::ClauseNotAllowed,
-                        modifier.word,
-                        format!("`{directive}` takes no map type `{word}`"),
-                    )
-                    .with_note(format!("its map types are {choice}"));
-                self.diagnostics.push(diagnostic);
-            }
         }
     }
 

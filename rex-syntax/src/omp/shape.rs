@@ -174,6 +174,17 @@ pub(crate) fn words(name: ClauseName) -> &'static [&'static str] {
             "iterator",
         ],
         Doacross => &["sink", "source"],
+        Init => &[
+            "target",
+            "targetsync",
+            "prefer_type",
+            "in",
+            "out",
+            "inout",
+            "mutexinoutset",
+            "inoutset",
+            "depobj",
+        ],
         Update => &[
             "in",
             "out",
@@ -237,16 +248,17 @@ pub(crate) fn words(name: ClauseName) -> &'static [&'static str] {
         | Copyin | Copyprivate | Destroy | Detach | Device | DeviceSafesync | DynamicAllocators
         | Enter | Exclusive | Filter | Final | Firstprivate | Full | Grainsize | GraphId
         | GraphReset | HasDeviceAddr | Hint | Holds | If | InReduction | Inbranch | Inclusive
-        | Induction | Inductor | Indirect | Init | InitComplete | Initializer | Interop
-        | IsDevicePtr | Lastprivate | Linear | Link | Local | Looprange | Match | Memscope
-        | Mergeable | Message | NoOpenmp | NoOpenmpConstructs | NoOpenmpRoutines
-        | NoParallelism | Nocontext | Nogroup | Nontemporal | Notinbranch | Novariants | Nowait
-        | NumTasks | NumTeams | NumThreads | OmpxAttribute | OmpxBare | OmpxDynCgroupMem
-        | Ordered | Otherwise | Partial | Permutation | Counts | Priority | Private | Read
-        | Reduction | Relaxed | Release | Replayable | ReverseOffload | Safelen | Safesync
-        | SelfMaps | SeqCst | Shared | Simd | Simdlen | Sizes | TaskReduction | ThreadLimit
-        | Threads | Threadset | Transparent | UnifiedAddress | UnifiedSharedMemory | Uniform
-        | Untied | Use | UseDeviceAddr | UseDevicePtr | UsesAllocators | Weak | When | Write
-        | Unknown => &[],
+        | Induction | Inductor | Indirect | InitComplete | Initializer | Interop | IsDevicePtr
+        | Lastprivate | Linear | Link | Local | Looprange | Match | Memscope | Mergeable
+        | Message | NoOpenmp | NoOpenmpConstructs | NoOpenmpRoutines | NoParallelism
+        | Nocontext | Nogroup | Nontemporal | Notinbranch | Novariants | Nowait | NumTasks
+        | NumTeams | NumThreads | OmpxAttribute | OmpxBare | OmpxDynCgroupMem | Ordered
+        | Otherwise | Partial | Permutation | Counts | Priority | Private | Read | Reduction
+        | Relaxed | Release | Replayable | ReverseOffload | Safelen | Safesync | SelfMaps
+        | SeqCst | Shared | Simd | Simdlen | Sizes | TaskReduction | ThreadLimit | Threads
+        | Threadset | Transparent | UnifiedAddress | UnifiedSharedMemory | Uniform | Untied
+        | Use | UseDeviceAddr | UseDevicePtr | UsesAllocators | Weak | When | Write | Unknown => {
+            &[]
+        }
     }
 }

@@ -1,0 +1,142 @@
+//! What a directive may not have: clauses of other directives, twice, without those it needs, or beside those that they exclude.
+
+use text_size::TextRange;
+
+use super::{Parser, name_of};
+use crate::diag::Code;
+use crate::lex::slice;
+use crate::omp::allowed::{constructs_with, is_allowed};
+use crate::omp::clause::{Clause, ClauseName};
+use crate::omp::restrictions::{Exclusion, exclusions, map_types, needed_clauses};
+use crate::omp::shape::is_unique;
+
+impl Parser<'_> {
+    pub(super) fn report_misplaced(&mut self, clauses: &[Clause]) {
+        for clause in clauses {
+            let named = clause.applies_to.as_ref().map(|named| &named.leaves);
+            let leaves = named.unwrap_or(&self.leaves);
+            let is_excluded = !is_allowed(&self.leaves, clause.name);
+            if clause.name == ClauseName::Unknown
+                || (!is_excluded && is_allowed(leaves, clause.name))
+            {
+                continue;
+            }
+            let spelling = clause.name.spelling();
+            let directive = name_of(if is_excluded { &self.leaves } else { leaves });
+            let others: Vec<String> = constructs_with(clause.name)
+                .into_iter()
+                .map(|leaf| format!("`{}`", leaf.spelling()))
+                .collect();
+            let diagnostic = self
+                .error(
+                    Code::ClauseNotAllowed,
+                    clause.name_range,
+                    format!("`{directive}` takes no clause `{spelling}`"),
+                )
+                .with_note(format!("`{spelling}` belongs to {}", others.join(", ")));
+            self.diagnostics.push(diagnostic);
+        }
+    }
+
+    pub(super) fn report_duplicates(&mut self, clauses: &[Clause]) {
+        for (idx, clause) in clauses.iter().enumerate() {
+            let Some(first) = clauses[..idx]
+                .iter()
+                .find(|earlier| {
+                    let leaves = |clause: &Clause| clause.applies_to.clone().map(|to| to.leaves);
+                    earlier.name == clause.name && leaves(earlier) == leaves(clause)
+                })
+                .filter(|_| is_unique(clause.name))
+            else {
+                continue;
+            };
+            let spelling = clause.name.spelling();
+            let first = self.place(first.range);
+            let diagnostic = self
+                .error(
+                    Code::DuplicateClause,
+                    clause.range,
+                    format!("clause `{spelling}` may appear once on a directive"),
+                )
+                .with_secondary(first, "first given here")
+                .with_help("keep one of the two");
+            self.diagnostics.push(diagnostic);
+        }
+    }
+
+    /// Reports clauses that are missing or exclude each other, and map types that the directive does not take.
+    pub(super) fn report_restrictions(&mut self, name: TextRange, clauses: &[Clause]) {
+        let directive = name_of(&self.leaves);
+        let Some(&leaf) = self.leaves.first() else {
+            return;
+        };
+        let needed = needed_clauses(leaf);
+        let has_needed = clauses
+            .iter()
+            .any(|clause| needed.contains(&clause.name) || clause.name == ClauseName::Unknown);
+        if !needed.is_empty() && !has_needed {
+            let choice: Vec<String> = needed
+                .iter()
+                .map(|name| format!("`{}`", name.spelling()))
+                .collect();
+            let choice = choice.join(" or ");
+            self.push_error(
+                Code::MissingClause,
+                name,
+                format!("`{directive}` needs a clause {choice}"),
+                "add the clause, or remove the directive",
+            );
+        }
+        self.report_exclusions(clauses);
+        let Some((refused, choice)) = map_types(leaf) else {
+            return;
+        };
+        let maps = clauses
+            .iter()
+            .filter(|clause| clause.name == ClauseName::Map);
+        for modifier in maps.flat_map(Clause::modifiers) {
+            let word = slice(self.text, modifier.word);
+            if refused.contains(&word) {
+                let diagnostic = self
+                    .error(
+                        Code::ClauseNotAllowed,
+                        modifier.word,
+                        format!("`{directive}` takes no map type `{word}`"),
+                    )
+                    .with_note(format!("its map types are {choice}"));
+                self.diagnostics.push(diagnostic);
+            }
+        }
+    }
+
+    /// Reports the second of two clauses that exclude each other.
+    fn report_exclusions(&mut self, clauses: &[Clause]) {
+        let rules: Vec<Exclusion> = self
+            .leaves
+            .iter()
+            .flat_map(|leaf| exclusions(*leaf))
+            .copied()
+            .collect();
+        for (idx, clause) in clauses.iter().enumerate() {
+            let excludes = |earlier: &&Clause| {
+                rules
+                    .iter()
+                    .any(|rule| rule.forbids(earlier.name, clause.name))
+            };
+            let Some(first) = clauses[..idx].iter().find(excludes) else {
+                continue;
+            };
+            let (second, other) = (clause.name.spelling(), first.name.spelling());
+            let first = self.place(first.range);
+            let diagnostic = self
+                .error(
+                    Code::ClauseNotAllowed,
+                    clause.name_range,
+                    format!("`{second}` cannot stand beside `{other}`"),
+                )
+                .with_secondary(first, "given here")
+                .with_help("keep one of the two");
+            self.diagnostics.push(diagnostic);
+        }
+    }
+}

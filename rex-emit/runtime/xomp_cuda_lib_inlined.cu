@@ -1039,6 +1039,181 @@ template <typename Function> REX_DEVICE void rex_sequential(Function function) {
   __syncthreads();
 }
 
+// ---- Functions of the C library -------------------------------------------------------------------------
+
+REX_BOTH size_t rex_strlen(const char *text) {
+  size_t length = 0;
+  while (text[length]) ++length;
+  return length;
+}
+REX_BOTH size_t rex_strnlen(const char *text, size_t limit) {
+  size_t length = 0;
+  while (length < limit && text[length]) ++length;
+  return length;
+}
+
+REX_BOTH int rex_isupper(int c) { return c >= 'A' && c <= 'Z'; }
+REX_BOTH int rex_islower(int c) { return c >= 'a' && c <= 'z'; }
+REX_BOTH int rex_isalpha(int c) { return rex_isupper(c) || rex_islower(c); }
+REX_BOTH int rex_isdigit(int c) { return c >= '0' && c <= '9'; }
+REX_BOTH int rex_isalnum(int c) { return rex_isalpha(c) || rex_isdigit(c); }
+REX_BOTH int rex_isxdigit(int c) { return rex_isdigit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
+REX_BOTH int rex_isblank(int c) { return c == ' ' || c == '\t'; }
+REX_BOTH int rex_isspace(int c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+REX_BOTH int rex_isprint(int c) { return c >= ' ' && c <= '~'; }
+REX_BOTH int rex_isgraph(int c) { return c > ' ' && c <= '~'; }
+REX_BOTH int rex_ispunct(int c) { return rex_isgraph(c) && !rex_isalnum(c); }
+REX_BOTH int rex_iscntrl(int c) { return (c >= 0 && c < ' ') || c == 127; }
+REX_BOTH int rex_tolower(int c) { return rex_isupper(c) ? c - 'A' + 'a' : c; }
+REX_BOTH int rex_toupper(int c) { return rex_islower(c) ? c - 'a' + 'A' : c; }
+
+REX_BOTH int rex_strncmp(const char *one, const char *other, size_t limit) {
+  for (size_t i = 0; i < limit; ++i) {
+    const unsigned char a = static_cast<unsigned char>(one[i]), b = static_cast<unsigned char>(other[i]);
+    if (a != b) return a < b ? -1 : 1;
+    if (!a) break;
+  }
+  return 0;
+}
+REX_BOTH int rex_strcmp(const char *one, const char *other) { return rex_strncmp(one, other, SIZE_MAX); }
+REX_BOTH int rex_strncasecmp(const char *one, const char *other, size_t limit) {
+  for (size_t i = 0; i < limit; ++i) {
+    const int a = rex_tolower(static_cast<unsigned char>(one[i])), b = rex_tolower(static_cast<unsigned char>(other[i]));
+    if (a != b || !a) return a - b;
+  }
+  return 0;
+}
+REX_BOTH int rex_strcasecmp(const char *one, const char *other) { return rex_strncasecmp(one, other, SIZE_MAX); }
+REX_BOTH int rex_memcmp(const void *one, const void *other, size_t bytes) {
+  const unsigned char *a = static_cast<const unsigned char *>(one), *b = static_cast<const unsigned char *>(other);
+  for (size_t i = 0; i < bytes; ++i)
+    if (a[i] != b[i]) return a[i] < b[i] ? -1 : 1;
+  return 0;
+}
+
+REX_BOTH char *rex_strcpy(char *to, const char *from) {
+  size_t i = 0;
+  for (; from[i]; ++i) to[i] = from[i];
+  to[i] = 0;
+  return to;
+}
+REX_BOTH char *rex_strncpy(char *to, const char *from, size_t count) {
+  size_t i = 0;
+  for (; i < count && from[i]; ++i) to[i] = from[i];
+  for (; i < count; ++i) to[i] = 0;
+  return to;
+}
+REX_BOTH char *rex_strcat(char *to, const char *from) {
+  rex_strcpy(to + rex_strlen(to), from);
+  return to;
+}
+REX_BOTH char *rex_strncat(char *to, const char *from, size_t count) {
+  char *end = to + rex_strlen(to);
+  const size_t length = rex_strnlen(from, count);
+  for (size_t i = 0; i < length; ++i) end[i] = from[i];
+  end[length] = 0;
+  return to;
+}
+REX_BOTH void *rex_memmove(void *to, const void *from, size_t bytes) {
+  unsigned char *target = static_cast<unsigned char *>(to);
+  const unsigned char *source = static_cast<const unsigned char *>(from);
+  if (target < source)
+    for (size_t i = 0; i < bytes; ++i) target[i] = source[i];
+  else
+    for (size_t i = bytes; i > 0; --i) target[i - 1] = source[i - 1];
+  return to;
+}
+
+// As in C, a pointer into what is constant comes back without that word.
+REX_BOTH char *rex_strchr(const char *text, int c) {
+  for (;; ++text) {
+    if (*text == static_cast<char>(c)) return const_cast<char *>(text);
+    if (!*text) return nullptr;
+  }
+}
+REX_BOTH char *rex_strrchr(const char *text, int c) {
+  const char *last = nullptr;
+  for (;; ++text) {
+    if (*text == static_cast<char>(c)) last = text;
+    if (!*text) return const_cast<char *>(last);
+  }
+}
+REX_BOTH char *rex_strstr(const char *text, const char *wanted) {
+  const size_t length = rex_strlen(wanted);
+  for (;; ++text) {
+    if (rex_strncmp(text, wanted, length) == 0) return const_cast<char *>(text);
+    if (!*text) return nullptr;
+  }
+}
+REX_BOTH size_t rex_strspn(const char *text, const char *accepted) {
+  size_t length = 0;
+  while (text[length] && rex_strchr(accepted, text[length])) ++length;
+  return length;
+}
+REX_BOTH size_t rex_strcspn(const char *text, const char *rejected) {
+  size_t length = 0;
+  while (text[length] && !rex_strchr(rejected, text[length])) ++length;
+  return length;
+}
+REX_BOTH char *rex_strpbrk(const char *text, const char *accepted) {
+  text += rex_strcspn(text, accepted);
+  return *text ? const_cast<char *>(text) : nullptr;
+}
+REX_BOTH void *rex_memchr(const void *memory, int c, size_t bytes) {
+  const unsigned char *at = static_cast<const unsigned char *>(memory);
+  for (size_t i = 0; i < bytes; ++i)
+    if (at[i] == static_cast<unsigned char>(c)) return const_cast<unsigned char *>(at + i);
+  return nullptr;
+}
+
+/// `strtoll`, but for `errno`: what is too large becomes the nearest value.
+REX_BOTH long long rex_strtoll(const char *text, char **end, int base) {
+  const char *at = text;
+  while (rex_isspace(static_cast<unsigned char>(*at))) ++at;
+  const bool is_negative = *at == '-';
+  if (*at == '-' || *at == '+') ++at;
+  const bool has_prefix = at[0] == '0' && (at[1] == 'x' || at[1] == 'X') && rex_isxdigit(static_cast<unsigned char>(at[2]));
+  if ((base == 0 || base == 16) && has_prefix) {
+    at += 2;
+    base = 16;
+  } else if (base == 0) {
+    base = *at == '0' ? 8 : 10;
+  }
+  const unsigned long long largest = 0x7fffffffffffffffULL + (is_negative ? 1 : 0);
+  unsigned long long value = 0;
+  const char *digits = at;
+  for (;; ++at) {
+    const int c = rex_tolower(static_cast<unsigned char>(*at));
+    const int digit = rex_isdigit(c) ? c - '0' : rex_islower(c) ? c - 'a' + 10 : base;
+    if (digit >= base) break;
+    const unsigned long long room = (largest - static_cast<unsigned>(digit)) / static_cast<unsigned>(base);
+    value = value > room ? largest : value * static_cast<unsigned>(base) + static_cast<unsigned>(digit);
+  }
+  if (end) *end = const_cast<char *>(at == digits ? text : at);
+  return static_cast<long long>(is_negative ? 0 - value : value);
+}
+REX_BOTH long rex_strtol(const char *text, char **end, int base) { return rex_strtoll(text, end, base); }
+REX_BOTH long long rex_atoll(const char *text) { return rex_strtoll(text, nullptr, 10); }
+REX_BOTH long rex_atol(const char *text) { return rex_strtoll(text, nullptr, 10); }
+REX_BOTH int rex_atoi(const char *text) { return static_cast<int>(rex_strtoll(text, nullptr, 10)); }
+
+/// What `div` gives; it becomes a `div_t` where one is wanted.
+template <typename Number> struct rex_division {
+  Number quot, rem;
+  template <typename Result> REX_BOTH operator Result() const {
+    Result result;
+    result.quot = quot;
+    result.rem = rem;
+    return result;
+  }
+};
+template <typename Number> REX_BOTH rex_division<Number> rex_divided(Number a, Number b) { return {a / b, a % b}; }
+REX_BOTH rex_division<int> rex_div(int a, int b) { return rex_divided(a, b); }
+REX_BOTH rex_division<long> rex_div(long a, long b) { return rex_divided(a, b); }
+REX_BOTH rex_division<long long> rex_div(long long a, long long b) { return rex_divided(a, b); }
+REX_BOTH rex_division<long> rex_ldiv(long a, long b) { return rex_divided(a, b); }
+REX_BOTH rex_division<long long> rex_lldiv(long long a, long long b) { return rex_divided(a, b); }
+
 // ---- Reductions -----------------------------------------------------------------------------------------
 //
 // rex_reduce<Operation>(target, value)             all threads of the grid into *target, once each, at their end

@@ -29,6 +29,7 @@ pub mod instance;
 pub mod item;
 pub mod kernel;
 pub mod launch;
+pub mod library;
 pub mod lifecycle;
 pub mod map;
 pub mod namer;

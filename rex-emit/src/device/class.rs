@@ -165,14 +165,13 @@ impl<'p> Classes<'p> {
                 }
             }
         }
-        if program.language() == Language::C {
-            // Types inside are defined in front.
-            for (at, word) in places::inside(&program.conversions, range, |(at, _)| *at) {
-                let place = *at - range.start();
-                match at.is_empty() {
-                    true => edits.insert(place.start(), 0, word.to_string()),
-                    false => edits.replace(place, word.to_string()),
-                }
+        for (at, word) in places::inside(&program.conversions, range, |(at, _)| *at) {
+            let place = *at - range.start();
+            match (program.language(), at.is_empty()) {
+                (_, false) if !is_in(&replaced, *at) => edits.replace(place, word.to_string()),
+                // Types inside are defined in front.
+                (Language::C, true) => edits.insert(place.start(), 0, word.to_string()),
+                _ => {}
             }
         }
         for (body, declarations) in self.additions(range, &members) {

@@ -10,6 +10,7 @@ mod function;
 mod header;
 mod instances;
 mod kernel;
+mod library;
 mod linkage;
 mod macros;
 mod namespaces;
@@ -165,7 +166,9 @@ impl<'p> Device<'p> {
                     }
                     let text = self.program.text(item.range).replace("\r\n", "\n");
                     let text = match item.kind {
-                        ItemKind::Macro => statics::in_macro(self.program, &text),
+                        ItemKind::Macro => {
+                            library::in_macro(self.program, &statics::in_macro(self.program, &text))
+                        }
                         _ => text,
                     };
                     self.has_omp |= item.kind == ItemKind::Include && text.contains("omp.h");

@@ -7,8 +7,10 @@ use rex_syntax::{TextRange, TextSize, lex};
 use smol_str::{SmolStr, format_smolstr};
 
 use super::Builder;
+use super::names::last_component;
 use super::types::declared_name;
 use crate::item::Function;
+use crate::library;
 use crate::region::Call;
 use crate::symbol::SymbolKind;
 use crate::ty::{Meaning, TypeId, TypeKind};
@@ -28,6 +30,7 @@ impl<'u> Builder<'u> {
             self.name_functions();
             self.mark_local_methods();
             self.name_copies();
+            self.call_device_library();
         }
         self.read_aligned_declarations();
         self.call_variants();
@@ -47,6 +50,42 @@ impl<'u> Builder<'u> {
                 (start, SmolStr::new_static("__host__ __device__ "))
             });
         self.conversions.extend(starts);
+    }
+
+    /// Device code calls the device library's functions in place of the host's.
+    fn call_device_library(&mut self) {
+        let unit = self.unit;
+        for node in unit.tree.nodes() {
+            let callee = match node.kind() {
+                Kind::CallExpression => node.field(Field::Function),
+                _ => continue,
+            };
+            let name = callee.filter(|callee| match callee.kind() {
+                Kind::Identifier => true,
+                Kind::QualifiedIdentifier => {
+                    matches!(callee.text().rsplit_once("::"), Some(("std" | "", _)))
+                }
+                _ => false,
+            });
+            let Some(name) = name else { continue };
+            let word = last_component(name.text());
+            let Some(device) = library::device_name(word) else {
+                continue;
+            };
+            // What the program defines under this name is its own.
+            let mut named = self.functions.values().filter(|it| it.name == word);
+            let is_own = match name.text().rsplit_once("::") {
+                Some(("std", _)) => false,
+                Some(_) => named.any(|it| it.namespaces.is_empty()),
+                None => {
+                    let found = self.scopes.resolve(&self.symbols, word, name.range());
+                    found.is_some() || named.next().is_some()
+                }
+            };
+            if !is_own {
+                self.conversions.push((name.range(), device));
+            }
+        }
     }
 
     /// Device code calls the variants that its context chooses.

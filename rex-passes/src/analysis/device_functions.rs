@@ -14,8 +14,6 @@ const LIBRARY: &[&str] = &[
     "free",
     "memcpy",
     "memset",
-    "memmove",
-    "memcmp",
     "assert",
     "__assert_fail",
     "acos",

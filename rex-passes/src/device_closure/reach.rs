@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use indexmap::IndexSet;
 use rex_ir::headers;
 use rex_ir::item::{Function, FunctionId, prototypes};
+use rex_ir::library;
 use rex_ir::program::Program;
 use rex_ir::region::{Call, Callee};
 use rex_ir::symbol::{SymbolId, SymbolKind};
@@ -217,6 +218,12 @@ impl<'p> Search<'p> {
     }
 
     fn follow(&mut self, call: &Call) {
+        // Headers keep their text.
+        let has_device_name = library::device_name(&call.name).is_some();
+        let is_replaced = has_device_name && self.program.text(call.at).ends_with(&*call.name);
+        if has_device_name && !is_replaced && named(self.program, &call.name).next().is_none() {
+            return self.take_from_elsewhere(call);
+        }
         let known = self.followed.get(&call.name);
         if known.is_some_and(|known| *known >= self.certainty) {
             return;
@@ -231,7 +238,7 @@ impl<'p> Search<'p> {
             found = true;
             self.take(id);
         }
-        if found || device_functions::is_known(&call.name) {
+        if found || is_replaced || device_functions::is_known(&call.name) {
             self.take_with_regions(&call.name);
         } else if self.may_be_function(call) {
             self.take_from_elsewhere(call);

@@ -197,7 +197,8 @@ impl<'s> Code<'s> {
                     None
                 }
                 Hidden::Macro => match self
-                    .operator_call(idx, &partners)
+                    .base_class_call(idx)
+                    .or_else(|| self.operator_call(idx, &partners))
                     .or_else(|| self.declared_variables(idx))
                 {
                     Some((range, expansion)) => {

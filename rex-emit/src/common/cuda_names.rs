@@ -119,9 +119,32 @@ pub(crate) fn own<'p>(
             && is_at_file_scope(&symbol.name)
     });
     let functions = functions.map(|symbol| symbol.name.as_str());
-    functions
+    let mut own: BTreeSet<&str> = functions
         .chain(own_types(program, names_in_headers))
-        .collect()
+        .collect();
+    // `std::max` keeps its name, so the program's own keeps it, too.
+    if !own.is_empty() {
+        let qualified = qualified(program.source());
+        own.retain(|name| !qualified.contains(name));
+    }
+    own
+}
+
+/// The names that are qualified with the name of a namespace or class.
+fn qualified(source: &str) -> BTreeSet<&str> {
+    let mut words = BTreeSet::new();
+    let mut before = ("", "");
+    for token in lex::significant_tokens(source, lex::whole(source)) {
+        let word = token.text(source);
+        let is_name = |outer: &str| {
+            outer == ">" || outer.ends_with(|c: char| c.is_alphanumeric() || c == '_')
+        };
+        if before.1 == "::" && is_name(before.0) {
+            words.insert(word);
+        }
+        before = (before.1, word);
+    }
+    words
 }
 
 /// The types among them.

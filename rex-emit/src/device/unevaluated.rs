@@ -19,7 +19,9 @@ pub(super) fn named_by_types(program: &Program) -> BTreeSet<&str> {
         declared.remove(&*function.name);
     }
     let mut named = BTreeSet::new();
-    if !declared.is_empty() {
+    let mut before = None;
+    // Declarations that are kept name further ones.
+    while !declared.is_empty() && before.replace(named.len()) != Some(named.len()) {
         add_names(program, &program.items, &declared, &mut named);
     }
     named
@@ -32,8 +34,13 @@ fn add_names<'p>(
     named: &mut BTreeSet<&'p str>,
 ) {
     for item in items {
+        let is_kept = match &item.kind {
+            ItemKind::Type | ItemKind::Macro => true,
+            ItemKind::Prototype(name) => named.contains(name.as_str()),
+            _ => false,
+        };
         match &item.kind {
-            ItemKind::Type | ItemKind::Macro => {
+            _ if is_kept => {
                 let words = lex::significant_tokens(program.source(), item.range);
                 let words = words.map(|word| word.text(program.source()));
                 named.extend(words.filter(|word| declared.contains(word)));

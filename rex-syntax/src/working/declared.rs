@@ -67,6 +67,16 @@ impl Code<'_> {
         is_whole.then_some(call)
     }
 
+    /// Expands a call that stands for the first base of a class: `struct S : CONCEPT(x) {};` would be a function.
+    pub(super) fn base_class_call(&self, idx: usize) -> Option<(TextRange, String)> {
+        let class = idx.checked_sub(3).map(|class| self.token_text(class));
+        let is_base = matches!(class, Some("struct" | "class"))
+            && self.token_text(idx - 1) == ":"
+            && self.token_text(idx + 1) == "(";
+        let start = self.lexed.tokens.get(idx)?.range.start();
+        is_base.then(|| self.macros.expand_call(self.text, start))?
+    }
+
     /// Whether a brace is that of a namespace or of `extern "C"`.
     fn opens_file_scope(&self, brace: usize) -> bool {
         let mut before = (0..brace).rev().map(|idx| self.token_text(idx));

@@ -206,6 +206,11 @@ forms! {
         "S s; S &r = s;" "target map(tofrom : r.x)" "r.x = 1;";
         "S s; S &r = s; int n = 4;" "target map(tofrom : r.p[0 : n])" "r.p[0] = 1;";
         "double *p; double *&r = p;" "target is_device_ptr(r)" "r[0] = 1;";
+        "double a[8]; double (&r)[8] = a; int n = 4;" "target map(tofrom : r[0 : n])" "r[0] = 1;";
+        "double a[4][8]; double (&r)[4][8] = a;" "target map(tofrom : r[1 : 2][0 : 8])" "r[1][0] = 1;";
+        "struct T { double (&r)[8]; } ; double a[8]; T t{a};" "target map(tofrom : t.r[0 : 4])" "t.r[0] = 1;";
+        "S s; auto o = s; int n = 4;" "target map(tofrom : o.x, o.p[0 : n])" "o.p[0] = o.x;";
+        "S s; auto &o = s; int n = 4;" "target map(tofrom : o.x, o.p[0 : n])" "o.p[0] = o.x;";
     }
     "Members of the own object" Cxx {
         "" "target" "n = 1;";

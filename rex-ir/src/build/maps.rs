@@ -214,7 +214,7 @@ impl<'u> Builder<'u> {
     fn type_with_elements(&mut self, symbol: SymbolId) -> TypeId {
         let found = &self.symbols[symbol];
         let is_deduced = matches!(
-            self.types.get(found.ty).kind,
+            self.types.get(self.types.object_type(found.ty)).kind,
             TypeKind::Named {
                 meaning: Meaning::Auto,
                 ..

@@ -29,7 +29,22 @@ pub(super) fn namespaces_around(node: Node<'_>) -> Vec<SmolStr> {
 
 /// `c` of `a::b::c`.
 pub(super) fn last_component(name: &str) -> &str {
-    name.rsplit("::").next().unwrap_or(name).trim()
+    split_qualifier(name).map_or(name, |(_, last)| last).trim()
+}
+
+/// A qualified name at its last `::`; those in arguments of templates are none of its own.
+pub(super) fn split_qualifier(name: &str) -> Option<(&str, &str)> {
+    let mut depth = 0usize;
+    let mut last = None;
+    for (at, c) in name.char_indices() {
+        match c {
+            '<' => depth += 1,
+            '>' => depth = depth.saturating_sub(1),
+            ':' if depth == 0 && name[at..].starts_with("::") => last = Some(at),
+            _ => {}
+        }
+    }
+    last.map(|at| (&name[..at], &name[at + 2..]))
 }
 
 /// The plain name of a function: `size` of `Box<T>::size`, `convert` of the specialization `convert<std::string>`.

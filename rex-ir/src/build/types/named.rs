@@ -6,7 +6,7 @@ use rex_syntax::source::Language;
 
 use super::arithmetic::WELL_KNOWN;
 use crate::build::Builder;
-use crate::build::names::{last_component, without_arguments};
+use crate::build::names::{last_component, split_qualifier, without_arguments};
 use crate::symbol::SymbolKind;
 use crate::ty::{Meaning, TypeId, TypeKind};
 
@@ -16,7 +16,7 @@ impl Builder<'_> {
         if let Some(symbol) = self.scopes.resolve_type(&self.symbols, name, at) {
             return self.alias(name, self.symbols[symbol].ty);
         }
-        let unqualified = name.rsplit("::").next().unwrap_or(name).trim();
+        let unqualified = last_component(name);
         if let Some((_, meaning)) = WELL_KNOWN.iter().find(|(known, _)| *known == unqualified) {
             return self.types.named(name, meaning.clone());
         }
@@ -66,7 +66,7 @@ impl Builder<'_> {
 
     /// The type that a class declares: `Table::value_type`.
     fn member_type_name(&self, name: &str, at: TextRange) -> Option<crate::symbol::SymbolId> {
-        let (qualifier, member) = name.rsplit_once("::")?;
+        let (qualifier, member) = split_qualifier(name)?;
         let class = without_arguments(qualifier);
         let class = last_component(&class);
         let class = self.scopes.resolve_type(&self.symbols, class, at)?;

@@ -1075,7 +1075,7 @@ REX_BOTH int rex_strncmp(const char *one, const char *other, size_t limit) {
   }
   return 0;
 }
-REX_BOTH int rex_strcmp(const char *one, const char *other) { return rex_strncmp(one, other, SIZE_MAX); }
+REX_BOTH int rex_strcmp(const char *one, const char *other) { return rex_strncmp(one, other, ~size_t(0)); }
 REX_BOTH int rex_strncasecmp(const char *one, const char *other, size_t limit) {
   for (size_t i = 0; i < limit; ++i) {
     const int a = rex_tolower(static_cast<unsigned char>(one[i])), b = rex_tolower(static_cast<unsigned char>(other[i]));
@@ -1083,7 +1083,7 @@ REX_BOTH int rex_strncasecmp(const char *one, const char *other, size_t limit) {
   }
   return 0;
 }
-REX_BOTH int rex_strcasecmp(const char *one, const char *other) { return rex_strncasecmp(one, other, SIZE_MAX); }
+REX_BOTH int rex_strcasecmp(const char *one, const char *other) { return rex_strncasecmp(one, other, ~size_t(0)); }
 REX_BOTH int rex_memcmp(const void *one, const void *other, size_t bytes) {
   const unsigned char *a = static_cast<const unsigned char *>(one), *b = static_cast<const unsigned char *>(other);
   for (size_t i = 0; i < bytes; ++i)

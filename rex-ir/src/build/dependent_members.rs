@@ -58,7 +58,8 @@ impl Builder<'_> {
         Some(self.types.named(spelling, Meaning::Dependent))
     }
 
-    /// What a type that a class says of its members is outside the class: arguments of an instantiation stand in the place of parameters.
+    /// What a type that a class says of its members is outside the class: arguments of an instantiation stand in the place of parameters, and types
+    /// that the class declares are qualified.
     ///
     /// `None` if it names something else that only the class knows.
     pub(super) fn seen_from(
@@ -78,7 +79,7 @@ impl Builder<'_> {
         if membership.is_some_and(is_of_class) {
             return Some(ty);
         }
-        let inside = TextRange::empty(body.start() + TextSize::of('{'));
+        let inside = TextRange::empty(body.end() - TextSize::of('}'));
         let spelling = self.types.spell(ty);
         let foreign = self.names_that_differ(&spelling, inside, at);
         if foreign.is_empty() {
@@ -87,12 +88,29 @@ impl Builder<'_> {
         let arguments = self.template_arguments(object, body);
         let mut seen = spelling.clone();
         for name in foreign.into_iter().rev() {
-            let (_, argument) = arguments
-                .iter()
-                .find(|(parameter, _)| *parameter == spelling[name])?;
-            seen.replace_range(std::ops::Range::<usize>::from(name), argument);
+            let word = &spelling[name];
+            let argument = arguments.iter().find(|(parameter, _)| parameter == word);
+            let (place, written) = match argument {
+                Some((_, argument)) => (name, argument.clone()),
+                None => {
+                    let member = self.declared_in(word, inside, body)?;
+                    let class = self.types.spell(self.types.object_type(object));
+                    (
+                        with_keyword(&spelling, name),
+                        format!("{}::{member}", without_keyword(&class)),
+                    )
+                }
+            };
+            seen.replace_range(std::ops::Range::<usize>::from(place), &written);
         }
         Some(self.type_of_text(&seen, at))
+    }
+
+    /// The name of a type, if it is declared in this body itself.
+    fn declared_in<'n>(&self, name: &'n str, at: TextRange, body: TextRange) -> Option<&'n str> {
+        let symbol = self.scopes.resolve_type(&self.symbols, name, at)?;
+        let declared = self.symbols[symbol].declared_at?;
+        body.contains_range(declared).then_some(name)
     }
 
     /// The names in a type that mean something else, or nothing, at another place.
@@ -178,4 +196,25 @@ fn types_of<'r>(records: impl Iterator<Item = &'r Record>, member: &str) -> Vec<
         .filter(|field| field.name == member)
         .map(|field| field.ty)
         .collect()
+}
+
+/// The words that may stand before the name of a class or enumeration.
+const KEYWORDS: [&str; 4] = ["struct ", "union ", "class ", "enum "];
+
+/// A name in a type with the keyword before it.
+fn with_keyword(spelling: &str, name: TextRange) -> TextRange {
+    let before = &spelling[..usize::from(name.start())];
+    let keyword = KEYWORDS.iter().find(|keyword| before.ends_with(**keyword));
+    let start = keyword.map_or(name.start(), |keyword| {
+        name.start() - TextSize::of(*keyword)
+    });
+    TextRange::new(start, name.end())
+}
+
+/// The name of a class without qualifiers of its objects and without a keyword.
+fn without_keyword(class: &str) -> &str {
+    let words = ["const ", "volatile "].into_iter().chain(KEYWORDS);
+    words.fold(class, |class, word| {
+        class.strip_prefix(word).unwrap_or(class)
+    })
 }

@@ -42,7 +42,7 @@ pub(in crate::build) fn local_usings(tree: &Tree) -> FxHashMap<u32, Vec<LocalUsi
         let is_directive = node.kind() == Kind::UsingDeclaration
             && node
                 .tokens_and_children()
-                .any(|token| token.token() == "namespace");
+                .any(|token| matches!(token.token(), "namespace" | "enum"));
         usings.entry(block.index()).or_default().push(LocalUsing {
             range: node.range(),
             name: (!is_directive).then(|| last_component(name.text())),

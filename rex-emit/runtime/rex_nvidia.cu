@@ -391,6 +391,225 @@ REX_ONE_OF_MANY __attribute__((visibility("default"))) char REX_PASTE(rex_image_
 
 #endif // REX_DEVICE_HOST
 
+#if defined(__CUDACC__) && !defined(__clang__)
+
+// ---- The standard library of C++ --------------------------------------------------------------------------
+
+#ifdef _GLIBCXX20_CONSTEXPR
+// For what nvcc has included by now, such as std::swap, this may have been given as "of both sides".
+#undef _GLIBCXX20_CONSTEXPR
+#if __cplusplus >= 202002L
+#define _GLIBCXX20_CONSTEXPR constexpr
+#else
+#define _GLIBCXX20_CONSTEXPR
+#endif
+#endif
+
+#ifdef __GLIBCXX__
+
+// GCC's std::complex is made of __complex__ numbers, whose arithmetic nvcc leaves out of device code without a word.
+// This one stands in its place, laid out alike; the library's header finds that it is there.
+#define _GLIBCXX_COMPLEX 1
+
+#include <cmath>
+#include <iosfwd>
+#include <type_traits>
+
+#define REX_PURE constexpr __host__ __device__ __forceinline__
+#define REX_MATH __host__ __device__ __forceinline__
+
+namespace std {
+
+template <typename Real> class complex {
+public:
+  typedef Real value_type;
+  REX_PURE complex(const Real &re = Real(), const Real &im = Real()) : re_(re), im_(im) {}
+  template <typename Other, typename enable_if<(sizeof(Other) <= sizeof(Real)), int>::type = 0>
+  REX_PURE complex(const complex<Other> &z) : re_(Real(z.real())), im_(Real(z.imag())) {}
+  template <typename Other, typename enable_if<(sizeof(Other) > sizeof(Real)), int>::type = 0>
+  explicit REX_PURE complex(const complex<Other> &z) : re_(Real(z.real())), im_(Real(z.imag())) {}
+
+  REX_PURE Real real() const { return re_; }
+  REX_PURE Real imag() const { return im_; }
+  REX_PURE void real(Real re) { re_ = re; }
+  REX_PURE void imag(Real im) { im_ = im; }
+
+  REX_PURE complex &operator=(const Real &re) { return *this = complex(re); }
+  template <typename Other> REX_PURE complex &operator=(const complex<Other> &z) {
+    return *this = complex(Real(z.real()), Real(z.imag()));
+  }
+  REX_PURE complex &operator+=(const Real &re) { return re_ += re, *this; }
+  REX_PURE complex &operator-=(const Real &re) { return re_ -= re, *this; }
+  REX_PURE complex &operator*=(const Real &re) { return re_ *= re, im_ *= re, *this; }
+  REX_PURE complex &operator/=(const Real &re) { return re_ /= re, im_ /= re, *this; }
+  template <typename Other> REX_PURE complex &operator+=(const complex<Other> &z) {
+    return re_ += z.real(), im_ += z.imag(), *this;
+  }
+  template <typename Other> REX_PURE complex &operator-=(const complex<Other> &z) {
+    return re_ -= z.real(), im_ -= z.imag(), *this;
+  }
+  template <typename Other> REX_PURE complex &operator*=(const complex<Other> &z) {
+    return *this = complex(re_ * z.real() - im_ * z.imag(), re_ * z.imag() + im_ * z.real());
+  }
+  /// Divides by the larger part first, so that nothing overflows on the way.
+  template <typename Other> REX_PURE complex &operator/=(const complex<Other> &z) {
+    const Real re = z.real(), im = z.imag();
+    if ((re < 0 ? -re : re) >= (im < 0 ? -im : im)) {
+      const Real part = im / re, whole = re + im * part;
+      return *this = complex((re_ + im_ * part) / whole, (im_ - re_ * part) / whole);
+    }
+    const Real part = re / im, whole = re * part + im;
+    return *this = complex((re_ * part + im_) / whole, (im_ * part - re_) / whole);
+  }
+
+private:
+  Real re_, im_;
+};
+
+#define REX_OPERATOR(sign)                                                                                   \
+  template <typename Real> REX_PURE complex<Real> operator sign(const complex<Real> &a, const complex<Real> &b) {  \
+    complex<Real> result = a;                                                                                \
+    return result sign##= b;                                                                                 \
+  }                                                                                                          \
+  template <typename Real> REX_PURE complex<Real> operator sign(const complex<Real> &a, const Real &b) {     \
+    complex<Real> result = a;                                                                                \
+    return result sign##= b;                                                                                 \
+  }                                                                                                          \
+  template <typename Real> REX_PURE complex<Real> operator sign(const Real &a, const complex<Real> &b) {     \
+    complex<Real> result = a;                                                                                \
+    return result sign##= b;                                                                                 \
+  }
+REX_OPERATOR(+)
+REX_OPERATOR(-)
+REX_OPERATOR(*)
+REX_OPERATOR(/)
+#undef REX_OPERATOR
+template <typename Real> REX_PURE complex<Real> operator+(const complex<Real> &z) { return z; }
+template <typename Real> REX_PURE complex<Real> operator-(const complex<Real> &z) { return {-z.real(), -z.imag()}; }
+
+template <typename Real> REX_PURE bool operator==(const complex<Real> &a, const complex<Real> &b) {
+  return a.real() == b.real() && a.imag() == b.imag();
+}
+template <typename Real> REX_PURE bool operator==(const complex<Real> &a, const Real &b) {
+  return a == complex<Real>(b);
+}
+template <typename Real> REX_PURE bool operator==(const Real &a, const complex<Real> &b) { return b == a; }
+template <typename Real> REX_PURE bool operator!=(const complex<Real> &a, const complex<Real> &b) { return !(a == b); }
+template <typename Real> REX_PURE bool operator!=(const complex<Real> &a, const Real &b) { return !(a == b); }
+template <typename Real> REX_PURE bool operator!=(const Real &a, const complex<Real> &b) { return !(b == a); }
+
+// The host's, in functions of headers that no kernel calls.
+template <typename Real, typename Char, typename Traits>
+basic_ostream<Char, Traits> &operator<<(basic_ostream<Char, Traits> &, const complex<Real> &);
+template <typename Real, typename Char, typename Traits>
+basic_istream<Char, Traits> &operator>>(basic_istream<Char, Traits> &, complex<Real> &);
+
+/// The type of real numbers that a number takes part in arithmetic as.
+template <typename Number> using rex_real = typename conditional<is_integral<Number>::value, double, Number>::type;
+#define REX_OF_NUMBERS(Result) template <typename Number> REX_PURE typename enable_if<is_arithmetic<Number>::value, Result>::type
+template <typename Real> REX_PURE Real real(const complex<Real> &z) { return z.real(); }
+template <typename Real> REX_PURE Real imag(const complex<Real> &z) { return z.imag(); }
+template <typename Real> REX_PURE Real norm(const complex<Real> &z) {
+  return z.real() * z.real() + z.imag() * z.imag();
+}
+template <typename Real> REX_PURE complex<Real> conj(const complex<Real> &z) { return {z.real(), -z.imag()}; }
+REX_OF_NUMBERS(rex_real<Number>) real(Number number) { return number; }
+REX_OF_NUMBERS(rex_real<Number>) imag(Number) { return 0; }
+REX_OF_NUMBERS(rex_real<Number>) norm(Number number) { return rex_real<Number>(number) * number; }
+REX_OF_NUMBERS(complex<rex_real<Number>>) conj(Number number) { return rex_real<Number>(number); }
+REX_OF_NUMBERS(complex<rex_real<Number>>) proj(Number number) { return rex_real<Number>(number); }
+REX_OF_NUMBERS(rex_real<Number>) arg(Number number) { return number < 0 ? 3.14159265358979323846 : 0; }
+#undef REX_OF_NUMBERS
+
+template <typename Real> REX_MATH Real abs(const complex<Real> &z) { return hypot(z.real(), z.imag()); }
+template <typename Real> REX_MATH Real arg(const complex<Real> &z) { return atan2(z.imag(), z.real()); }
+template <typename Real> REX_MATH complex<Real> proj(const complex<Real> &z) {
+  if (!isinf(z.real()) && !isinf(z.imag())) return z;
+  return {Real(__builtin_huge_val()), copysign(Real(0), z.imag())};
+}
+template <typename Real> REX_MATH complex<Real> polar(const Real &size, const Real &angle = Real()) {
+  return {size * cos(angle), size * sin(angle)};
+}
+template <typename Real> REX_MATH complex<Real> exp(const complex<Real> &z) { return polar<Real>(exp(z.real()), z.imag()); }
+template <typename Real> REX_MATH complex<Real> log(const complex<Real> &z) { return {log(abs(z)), arg(z)}; }
+template <typename Real> REX_MATH complex<Real> log10(const complex<Real> &z) {
+  return log(z) / Real(2.30258509299404568402);
+}
+template <typename Real> REX_MATH complex<Real> sqrt(const complex<Real> &z) {
+  if (z == Real()) return {0, z.imag()};
+  const Real part = sqrt((fabs(z.real()) + abs(z)) / 2);
+  if (z.real() >= 0) return {part, z.imag() / (2 * part)};
+  return {fabs(z.imag()) / (2 * part), copysign(part, z.imag())};
+}
+template <typename Real> REX_MATH complex<Real> sinh(const complex<Real> &z) {
+  return {sinh(z.real()) * cos(z.imag()), cosh(z.real()) * sin(z.imag())};
+}
+template <typename Real> REX_MATH complex<Real> cosh(const complex<Real> &z) {
+  return {cosh(z.real()) * cos(z.imag()), sinh(z.real()) * sin(z.imag())};
+}
+template <typename Real> REX_MATH complex<Real> tanh(const complex<Real> &z) { return sinh(z) / cosh(z); }
+// The inverse functions are Kahan's, who lets nothing cancel.
+template <typename Real> REX_MATH complex<Real> asin(const complex<Real> &z) {
+  const complex<Real> above = sqrt(Real(1) + z), below = sqrt(Real(1) - z);
+  return {atan2(z.real(), (above * below).real()), asinh((conj(below) * above).imag())};
+}
+template <typename Real> REX_MATH complex<Real> acos(const complex<Real> &z) {
+  const complex<Real> above = sqrt(Real(1) + z), below = sqrt(Real(1) - z);
+  return {2 * atan2(below.real(), above.real()), asinh((conj(above) * below).imag())};
+}
+template <typename Real> REX_MATH complex<Real> acosh(const complex<Real> &z) {
+  const complex<Real> above = sqrt(z + Real(1)), below = sqrt(z - Real(1));
+  return {asinh((conj(below) * above).real()), 2 * atan2(below.imag(), above.real())};
+}
+template <typename Real> REX_MATH complex<Real> atanh(const complex<Real> &z) {
+  const Real below = 1 - z.real(), size = z.imag() * z.imag();
+  return {log1p(4 * z.real() / (below * below + size)) / 4,
+          atan2(2 * z.imag(), below * (1 + z.real()) - size) / 2};
+}
+/// i z and z / i, which lead from the hyperbolic functions to the others.
+template <typename Real> REX_PURE complex<Real> rex_times_i(const complex<Real> &z) { return {-z.imag(), z.real()}; }
+template <typename Real> REX_PURE complex<Real> rex_over_i(const complex<Real> &z) { return {z.imag(), -z.real()}; }
+template <typename Real> REX_MATH complex<Real> sin(const complex<Real> &z) { return rex_over_i(sinh(rex_times_i(z))); }
+template <typename Real> REX_MATH complex<Real> cos(const complex<Real> &z) { return cosh(rex_times_i(z)); }
+template <typename Real> REX_MATH complex<Real> tan(const complex<Real> &z) { return rex_over_i(tanh(rex_times_i(z))); }
+template <typename Real> REX_MATH complex<Real> asinh(const complex<Real> &z) { return rex_over_i(asin(rex_times_i(z))); }
+template <typename Real> REX_MATH complex<Real> atan(const complex<Real> &z) { return rex_over_i(atanh(rex_times_i(z))); }
+
+template <typename A, typename B>
+REX_MATH complex<typename common_type<A, B>::type> pow(const complex<A> &z, const complex<B> &power) {
+  typedef complex<typename common_type<A, B>::type> Complex;
+  if (z == A()) return power == B() ? Complex(1) : Complex(0);
+  return exp(Complex(power) * log(Complex(z)));
+}
+template <typename Real, typename Number, typename enable_if<is_arithmetic<Number>::value, int>::type = 0>
+REX_MATH complex<typename common_type<Real, rex_real<Number>>::type> pow(const complex<Real> &z, const Number &power) {
+  return pow(z, complex<rex_real<Number>>(power));
+}
+template <typename Number, typename Real, typename enable_if<is_arithmetic<Number>::value, int>::type = 0>
+REX_MATH complex<typename common_type<Real, rex_real<Number>>::type> pow(const Number &number, const complex<Real> &power) {
+  return pow(complex<rex_real<Number>>(number), power);
+}
+
+inline namespace literals {
+inline namespace complex_literals {
+#pragma nv_diagnostic push
+#pragma nv_diag_suppress 2506 // suffixes without an underscore are the library's
+REX_PURE complex<double> operator""i(long double im) { return {0, double(im)}; }
+REX_PURE complex<double> operator""i(unsigned long long im) { return {0, double(im)}; }
+REX_PURE complex<float> operator""if(long double im) { return {0, float(im)}; }
+REX_PURE complex<float> operator""if(unsigned long long im) { return {0, float(im)}; }
+#pragma nv_diagnostic pop
+} // namespace complex_literals
+} // namespace literals
+
+} // namespace std
+
+#undef REX_PURE
+#undef REX_MATH
+
+#endif // __GLIBCXX__
+#endif // __CUDACC__
+
 #ifdef REX_DEVICE_SOURCE
 #ifndef _OPENMP // headers may declare types for OpenMP only
 #define _OPENMP 201511

@@ -424,15 +424,12 @@ template <typename Operation, typename Value> REX_DEVICE void rex_combine(Value 
   rex_combine(Operation(), target, value, std::integral_constant<bool, rex_width_of<Value>::is_word>());
 }
 
-#if defined(__CUDACC__) && (defined(_GLIBCXX_COMPLEX) || defined(_LIBCPP_COMPLEX))
-#define REX_COMPLEX_OF_CXX
-#endif
+#ifdef REX_COMPLEX_OF_C
+#include <complex>
 
-#if defined(REX_COMPLEX_OF_C) || defined(REX_COMPLEX_OF_CXX)
-
-// ---- Complex numbers ------------------------------------------------------------------------------------
+// ---- Complex numbers of C -------------------------------------------------------------------------------
 //
-// Laid out as C's; device code is C++, and nvcc has no _Complex. The functions of std::complex are for the host.
+// Laid out as C's; device code is C++, and nvcc has no _Complex.
 
 // A variable of a hidden type would be hidden itself.
 template <typename Real> struct __attribute__((__visibility__("default"))) rex_complex {
@@ -550,158 +547,47 @@ REX_DEVICE Number rex_imaginary(const Number &) {
   return 0;
 }
 
-/// The functions of complex numbers, of C's and of C++'s.
-template <typename Real> REX_DEVICE Real rex_abs(rex_complex<Real> z) { return hypot(z.re, z.im); }
-template <typename Real> REX_DEVICE Real rex_arg(rex_complex<Real> z) { return atan2(z.im, z.re); }
-template <typename Real> REX_DEVICE rex_complex<Real> rex_proj(rex_complex<Real> z) {
-  if (!isinf(z.re) && !isinf(z.im)) return z;
-  return {Real(__builtin_huge_val()), copysign(Real(0), z.im)};
-}
-template <typename Real> REX_DEVICE rex_complex<Real> rex_polar(Real size, Real angle) {
-  return {size * cos(angle), size * sin(angle)};
-}
-template <typename Real> REX_DEVICE rex_complex<Real> rex_exp(rex_complex<Real> z) {
-  return rex_polar(exp(z.re), z.im);
-}
-template <typename Real> REX_DEVICE rex_complex<Real> rex_log(rex_complex<Real> z) {
-  return {log(rex_abs(z)), rex_arg(z)};
-}
-template <typename Real> REX_DEVICE rex_complex<Real> rex_sqrt(rex_complex<Real> z) {
-  if (!z) return {0, z.im};
-  const Real part = sqrt((fabs(z.re) + rex_abs(z)) / 2);
-  if (z.re >= 0) return {part, z.im / (2 * part)};
-  return {fabs(z.im) / (2 * part), copysign(part, z.im)};
-}
-template <typename Real> REX_DEVICE rex_complex<Real> rex_pow(rex_complex<Real> z, rex_complex<Real> power) {
-  if (!z) return !power ? Real(1) : Real(0);
-  return rex_exp(power * rex_log(z));
-}
-template <typename Real> REX_DEVICE rex_complex<Real> rex_sinh(rex_complex<Real> z) {
-  return {sinh(z.re) * cos(z.im), cosh(z.re) * sin(z.im)};
-}
-template <typename Real> REX_DEVICE rex_complex<Real> rex_cosh(rex_complex<Real> z) {
-  return {cosh(z.re) * cos(z.im), sinh(z.re) * sin(z.im)};
-}
-template <typename Real> REX_DEVICE rex_complex<Real> rex_tanh(rex_complex<Real> z) {
-  return rex_sinh(z) / rex_cosh(z);
-}
-// The inverse functions are Kahan's, who lets nothing cancel.
-template <typename Real> REX_DEVICE rex_complex<Real> rex_asin(rex_complex<Real> z) {
-  const rex_complex<Real> above = rex_sqrt(Real(1) + z), below = rex_sqrt(Real(1) - z);
-  return {atan2(z.re, (above * below).re), asinh((~below * above).im)};
-}
-template <typename Real> REX_DEVICE rex_complex<Real> rex_acos(rex_complex<Real> z) {
-  const rex_complex<Real> above = rex_sqrt(Real(1) + z), below = rex_sqrt(Real(1) - z);
-  return {2 * atan2(below.re, above.re), asinh((~above * below).im)};
-}
-template <typename Real> REX_DEVICE rex_complex<Real> rex_acosh(rex_complex<Real> z) {
-  const rex_complex<Real> above = rex_sqrt(z + Real(1)), below = rex_sqrt(z - Real(1));
-  return {asinh((~below * above).re), 2 * atan2(below.im, above.re)};
-}
-template <typename Real> REX_DEVICE rex_complex<Real> rex_atanh(rex_complex<Real> z) {
-  const Real below = 1 - z.re, size = z.im * z.im;
-  return {log1p(4 * z.re / (below * below + size)) / 4, atan2(2 * z.im, below * (1 + z.re) - size) / 2};
-}
-/// i z and z / i, which lead from the hyperbolic functions to the others.
-template <typename Real> REX_DEVICE rex_complex<Real> rex_times_i(rex_complex<Real> z) { return {-z.im, z.re}; }
-template <typename Real> REX_DEVICE rex_complex<Real> rex_over_i(rex_complex<Real> z) { return {z.im, -z.re}; }
-template <typename Real> REX_DEVICE rex_complex<Real> rex_sin(rex_complex<Real> z) {
-  return rex_over_i(rex_sinh(rex_times_i(z)));
-}
-template <typename Real> REX_DEVICE rex_complex<Real> rex_cos(rex_complex<Real> z) {
-  return rex_cosh(rex_times_i(z));
-}
-template <typename Real> REX_DEVICE rex_complex<Real> rex_tan(rex_complex<Real> z) {
-  return rex_over_i(rex_tanh(rex_times_i(z)));
-}
-template <typename Real> REX_DEVICE rex_complex<Real> rex_asinh(rex_complex<Real> z) {
-  return rex_over_i(rex_asin(rex_times_i(z)));
-}
-template <typename Real> REX_DEVICE rex_complex<Real> rex_atan(rex_complex<Real> z) {
-  return rex_over_i(rex_atanh(rex_times_i(z)));
-}
-
-/// Each function from complex numbers to such, as X(name).
-#define REX_COMPLEX_FUNCTIONS(X)                                                                             \
-  X(proj) X(exp) X(log) X(sqrt) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan)                                 \
-  X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh)
-
-#ifdef REX_COMPLEX_OF_C
-
-#define REX_OF_C(name)                                                                                       \
-  REX_DEVICE rex_complex<double> c##name(rex_complex<double> z) { return rex_##name(z); }                    \
-  REX_DEVICE rex_complex<float> c##name##f(rex_complex<float> z) { return rex_##name(z); }
-REX_COMPLEX_FUNCTIONS(REX_OF_C)
-#undef REX_OF_C
-
-/// Those of <complex.h> that give or take other numbers, for one type of real numbers.
-#define REX_OF_C(Real, name)                                                                                 \
+/// The functions of <complex.h>, which are those of std::complex.
+template <typename Real> REX_DEVICE std::complex<Real> rex_to_cxx(rex_complex<Real> z) { return {z.re, z.im}; }
+template <typename Real> REX_DEVICE rex_complex<Real> rex_of_cxx(std::complex<Real> z) { return {z.real(), z.imag()}; }
+#define REX_FUNCTION(name)                                                                                   \
+  REX_DEVICE rex_complex<double> c##name(rex_complex<double> z) {                                            \
+    return rex_of_cxx(std::name(rex_to_cxx(z)));                                                             \
+  }                                                                                                          \
+  REX_DEVICE rex_complex<float> c##name##f(rex_complex<float> z) { return rex_of_cxx(std::name(rex_to_cxx(z))); }
+REX_FUNCTION(acos)
+REX_FUNCTION(acosh)
+REX_FUNCTION(asin)
+REX_FUNCTION(asinh)
+REX_FUNCTION(atan)
+REX_FUNCTION(atanh)
+REX_FUNCTION(cos)
+REX_FUNCTION(cosh)
+REX_FUNCTION(exp)
+REX_FUNCTION(log)
+REX_FUNCTION(proj)
+REX_FUNCTION(sin)
+REX_FUNCTION(sinh)
+REX_FUNCTION(sqrt)
+REX_FUNCTION(tan)
+REX_FUNCTION(tanh)
+#undef REX_FUNCTION
+#define REX_FUNCTIONS(Real, name)                                                                            \
   REX_DEVICE Real name(creal)(rex_complex<Real> z) { return z.re; }                                          \
   REX_DEVICE Real name(cimag)(rex_complex<Real> z) { return z.im; }                                          \
-  REX_DEVICE Real name(cabs)(rex_complex<Real> z) { return rex_abs(z); }                                     \
-  REX_DEVICE Real name(carg)(rex_complex<Real> z) { return rex_arg(z); }                                     \
+  REX_DEVICE Real name(cabs)(rex_complex<Real> z) { return std::abs(rex_to_cxx(z)); }                        \
+  REX_DEVICE Real name(carg)(rex_complex<Real> z) { return std::arg(rex_to_cxx(z)); }                        \
   REX_DEVICE rex_complex<Real> name(conj)(rex_complex<Real> z) { return ~z; }                                \
   REX_DEVICE rex_complex<Real> name(cpow)(rex_complex<Real> z, rex_complex<Real> power) {                    \
-    return rex_pow(z, power);                                                                                \
+    return rex_of_cxx(std::pow(rex_to_cxx(z), rex_to_cxx(power)));                                           \
   }
 #define REX_OF_DOUBLE(name) name
 #define REX_OF_FLOAT(name) name##f
-REX_OF_C(double, REX_OF_DOUBLE)
-REX_OF_C(float, REX_OF_FLOAT)
+REX_FUNCTIONS(double, REX_OF_DOUBLE)
+REX_FUNCTIONS(float, REX_OF_FLOAT)
 #undef REX_OF_DOUBLE
 #undef REX_OF_FLOAT
-#undef REX_OF_C
-
-#endif
-
-#ifdef REX_COMPLEX_OF_CXX
-
-template <typename Real> REX_DEVICE rex_complex<Real> rex_of_cxx(const std::complex<Real> &z) {
-  return {z.real(), z.imag()};
-}
-template <typename Real> REX_DEVICE std::complex<Real> rex_to_cxx(rex_complex<Real> z) { return {z.re, z.im}; }
-
-// The library has templates, which these come before.
-namespace std {
-
-#define REX_OF_CXX(Real, name)                                                                               \
-  REX_DEVICE complex<Real> name(const complex<Real> &z) { return rex_to_cxx(rex_##name(rex_of_cxx(z))); }
-#define REX_OF_DOUBLE(name) REX_OF_CXX(double, name)
-#define REX_OF_FLOAT(name) REX_OF_CXX(float, name)
-REX_COMPLEX_FUNCTIONS(REX_OF_DOUBLE)
-REX_COMPLEX_FUNCTIONS(REX_OF_FLOAT)
-#undef REX_OF_DOUBLE
-#undef REX_OF_FLOAT
-#undef REX_OF_CXX
-
-/// Those of <complex> that give or take other numbers, for one type of real numbers.
-#define REX_OF_CXX(Real)                                                                                     \
-  REX_DEVICE Real abs(const complex<Real> &z) { return rex_abs(rex_of_cxx(z)); }                             \
-  REX_DEVICE Real arg(const complex<Real> &z) { return rex_arg(rex_of_cxx(z)); }                             \
-  REX_DEVICE complex<Real> polar(const Real &size, const Real &angle) {                                      \
-    return rex_to_cxx(rex_polar(size, angle));                                                               \
-  }                                                                                                          \
-  REX_DEVICE complex<Real> log10(const complex<Real> &z) {                                                   \
-    return rex_to_cxx(rex_log(rex_of_cxx(z)) / Real(2.30258509299404568402));                                \
-  }                                                                                                          \
-  REX_DEVICE complex<Real> pow(const complex<Real> &z, const complex<Real> &power) {                         \
-    return rex_to_cxx(rex_pow(rex_of_cxx(z), rex_of_cxx(power)));                                            \
-  }                                                                                                          \
-  REX_DEVICE complex<Real> pow(const complex<Real> &z, const Real &power) {                                  \
-    return rex_to_cxx(rex_pow(rex_of_cxx(z), rex_complex<Real>(power)));                                     \
-  }                                                                                                          \
-  REX_DEVICE complex<Real> pow(const complex<Real> &z, int power) { return pow(z, Real(power)); }            \
-  REX_DEVICE complex<Real> pow(const Real &real, const complex<Real> &power) {                               \
-    return rex_to_cxx(rex_pow(rex_complex<Real>(real), rex_of_cxx(power)));                                  \
-  }
-REX_OF_CXX(double)
-REX_OF_CXX(float)
-#undef REX_OF_CXX
-
-} // namespace std
-
-#endif
-#undef REX_COMPLEX_FUNCTIONS
+#undef REX_FUNCTIONS
 
 #endif
 

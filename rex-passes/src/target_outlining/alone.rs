@@ -19,8 +19,8 @@ impl Planner<'_> {
         construct: &Construct,
         statement: TextRange,
     ) -> Vec<ReductionPlan> {
-        // Tasks share the copies of their group.
-        if !self.has_clause(construct, ClauseName::Reduction) {
+        // Tasks share the copies of their group, and a scan goes on from the variable's value.
+        if !self.has_clause(construct, ClauseName::Reduction) || self.scans(construct) {
             return Vec::new();
         }
         let mut reductions = self.crew_reductions(construct, Crew::One);

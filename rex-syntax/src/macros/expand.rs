@@ -335,7 +335,7 @@ fn declares_variable(statement: &[Piece]) -> bool {
     for piece in statement {
         let word = piece.text.as_str();
         match word {
-            "<" if last != "" => angles += 1,
+            "<" if !last.is_empty() => angles += 1,
             ">" => angles = angles.saturating_sub(1),
             ">>" => angles = angles.saturating_sub(2),
             _ if angles > 0 => {}

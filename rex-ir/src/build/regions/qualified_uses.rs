@@ -51,20 +51,26 @@ impl Builder<'_> {
                 uses.add(CapturedObject::Variable(symbol), seen);
             }
             None if !self.is_member_pointer(whole) && self.find_field(text, name.at).is_some() => {
-                if !self.use_member_variable(name.at, whole, uses) {
-                    uses.member_uses.push(whole);
-                    let seen = Use {
-                        at: whole,
-                        written: true,
-                        explicit: false,
-                        called: false,
-                    };
-                    uses.add(CapturedObject::This, seen);
-                }
+                self.use_qualified_member(name.at, whole, uses)
             }
             _ if name.called => uses.calls.push(Call::of_function(name.text, name.at)),
             _ => {}
         }
+    }
+
+    /// A member that a base's name qualifies.
+    fn use_qualified_member(&mut self, name: TextRange, whole: TextRange, uses: &mut Uses) {
+        if self.use_member_variable(name, whole, uses) {
+            return;
+        }
+        uses.member_uses.push(whole);
+        let seen = Use {
+            at: whole,
+            written: true,
+            explicit: false,
+            called: false,
+        };
+        uses.add(CapturedObject::This, seen);
     }
 
     /// Whether a qualified name stands in `&A::b`, which needs no object.

@@ -118,33 +118,29 @@ pub(crate) fn own<'p>(
             && is_cuda_name(&symbol.name)
             && is_at_file_scope(&symbol.name)
     });
-    let functions = functions.map(|symbol| symbol.name.as_str());
-    let mut own: BTreeSet<&str> = functions
-        .chain(own_types(program, names_in_headers))
-        .collect();
+    let mut functions: BTreeSet<&str> = functions.map(|symbol| symbol.name.as_str()).collect();
     // `std::max` keeps its name, so the program's own keeps it, too.
-    if !own.is_empty() {
-        let qualified = qualified(program.source());
-        own.retain(|name| !qualified.contains(name));
-    }
-    own
+    let is_name =
+        |outer: &str| outer == ">" || outer.ends_with(|c: char| c.is_alphanumeric() || c == '_');
+    drop_qualified(program, &mut functions, is_name);
+    let types = own_types(program, names_in_headers);
+    functions.into_iter().chain(types).collect()
 }
 
-/// The names that are qualified with the name of a namespace or class.
-fn qualified(source: &str) -> BTreeSet<&str> {
-    let mut words = BTreeSet::new();
+/// Drops names that the program qualifies with certain names of namespaces or classes.
+fn drop_qualified(program: &Program, names: &mut BTreeSet<&str>, is_outer: impl Fn(&str) -> bool) {
+    if names.is_empty() {
+        return;
+    }
+    let source = program.source();
     let mut before = ("", "");
     for token in lex::significant_tokens(source, lex::whole(source)) {
         let word = token.text(source);
-        let is_name = |outer: &str| {
-            outer == ">" || outer.ends_with(|c: char| c.is_alphanumeric() || c == '_')
-        };
-        if before.1 == "::" && is_name(before.0) {
-            words.insert(word);
+        if before.1 == "::" && is_outer(before.0) {
+            names.remove(word);
         }
         before = (before.1, word);
     }
-    words
 }
 
 /// The types among them.
@@ -162,5 +158,7 @@ pub(crate) fn own_types<'p>(
     let of_headers = of_headers
         .filter(|name| is_cuda_name(name))
         .filter(|name| headers::project_declares_type(&program.unit, name));
-    of_file.chain(of_headers).collect()
+    let mut types = of_file.chain(of_headers).collect();
+    drop_qualified(program, &mut types, |outer| outer == "std");
+    types
 }

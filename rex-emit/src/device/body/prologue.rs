@@ -3,6 +3,7 @@
 use rex_ir::kernel::{ArrayOwner, Prologue};
 use rex_ir::ty::{TypeId, TypeKind};
 use rex_syntax::TextRange;
+use rex_syntax::source::Language;
 
 use super::leader::leader_block;
 use super::{BodyPrinter, STEP};
@@ -83,7 +84,12 @@ impl BodyPrinter<'_> {
                     true => "union",
                     false => "struct",
                 };
-                let text = self.words_of(body).replace("\r\n", "\n");
+                // Types that C defines inside stay there: what stands in front of the variable's declaration is not repeated.
+                let text = match self.program.language() {
+                    Language::C => self.program.text(body).to_string(),
+                    Language::Cxx => self.words_of(body),
+                };
+                let text = text.replace("\r\n", "\n");
                 let body = reindent(&text, &self.source_indent(body), STEP);
                 vec![format!("{keyword} {} {body};", record.name)]
             }

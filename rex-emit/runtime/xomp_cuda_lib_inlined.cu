@@ -778,7 +778,8 @@ REX_DEVICE void rex_meet(rex_meeting *meeting) {
 /// Begins a parallel region of `asked` threads: the first ones of the block. All threads of the block call it.
 REX_DEVICE unsigned rex_crew(long long asked) {
   const unsigned threads = asked < 1 ? 1 : asked > blockDim.x ? blockDim.x : static_cast<unsigned>(asked);
-  if (threadIdx.x == 0) rex_open(rex_block_meeting(), threads);
+  // All threads of the block meet without it, see rex_barrier.
+  if (threadIdx.x == 0 && threads < blockDim.x) rex_open(rex_block_meeting(), threads);
   __syncthreads();
   return threads;
 }

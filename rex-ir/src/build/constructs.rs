@@ -191,7 +191,7 @@ impl<'u> Builder<'u> {
         leaves.first() == Some(&Leaf::Target) || self.enclosing_target(range)
     }
 
-    fn enclosing_target(&self, range: TextRange) -> bool {
+    pub(super) fn enclosing_target(&self, range: TextRange) -> bool {
         constructs_around(&self.constructs, range)
             .any(|(_, construct)| construct.leaves.first() == Some(&Leaf::Target))
     }

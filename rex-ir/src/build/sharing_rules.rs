@@ -22,14 +22,11 @@ impl Builder<'_> {
                 .leaves
                 .iter()
                 .any(|leaf| WORKSHARING.contains(leaf));
-            if !is_worksharing || construct.forks() {
+            if !is_worksharing || construct.forks() || !self.is_on_device(construct) {
                 continue;
             }
-            let around = || constructs_around(&self.constructs, construct.range).map(|(_, it)| it);
-            if !around().any(|outer| outer.has(Leaf::Target)) {
-                continue;
-            }
-            let Some(parallel) = around().find(|outer| outer.forks()) else {
+            let mut around = constructs_around(&self.constructs, construct.range);
+            let Some((_, parallel)) = around.find(|(_, outer)| outer.forks()) else {
                 continue;
             };
             let listed = construct.sharing.iter();
@@ -64,8 +61,7 @@ impl Builder<'_> {
 
     /// Whether a device executes a construct: it is a target region, or in one.
     pub(super) fn is_on_device(&self, construct: &Construct) -> bool {
-        let mut around = constructs_around(&self.constructs, construct.range);
-        construct.has(Leaf::Target) || around.any(|(_, outer)| outer.has(Leaf::Target))
+        construct.has(Leaf::Target) || self.enclosing_target(construct.range)
     }
 
     /// Reports variables that two clauses of one construct give different attributes.

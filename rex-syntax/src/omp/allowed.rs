@@ -23,7 +23,8 @@ pub(crate) fn constructs_with(name: ClauseName) -> Vec<Leaf> {
     Leaf::ALL.iter().copied().filter(allows).collect()
 }
 
-fn clauses(leaf: Leaf) -> &'static [ClauseName] {
+/// The clauses that a construct takes.
+pub(super) fn clauses(leaf: Leaf) -> &'static [ClauseName] {
     use ClauseName::*;
     match leaf {
         Leaf::Target => &[

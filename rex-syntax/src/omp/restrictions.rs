@@ -1,5 +1,6 @@
 //! Clauses that a directive needs, clauses that exclude each other, and map types that it does not take.
 
+use super::allowed;
 use super::clause::ClauseName;
 use super::directive::Leaf;
 
@@ -18,18 +19,10 @@ pub(super) fn needed_clauses(leaf: Leaf) -> &'static [ClauseName] {
         Leaf::Scan => &[Inclusive, Exclusive, InitComplete],
         Leaf::Interop => &[Init, Use, Destroy, Nowait],
         Leaf::Depobj => &[Depend, Init, Update, Destroy],
-        Leaf::Allocators => &[Allocate],
         Leaf::DeclareMapper => &[Map],
         Leaf::BeginDeclareVariant => &[Match],
-        Leaf::Requires => &[
-            AtomicDefaultMemOrder,
-            DeviceSafesync,
-            DynamicAllocators,
-            ReverseOffload,
-            SelfMaps,
-            UnifiedAddress,
-            UnifiedSharedMemory,
-        ],
+        // Any that they take.
+        Leaf::Allocators | Leaf::Requires => allowed::clauses(leaf),
         _ => &[],
     }
 }

@@ -10,7 +10,7 @@ use crate::abi::MapFlags;
 use crate::expr::Expr;
 use crate::region::{CapturedObject, DataConstructId, RegionId};
 use crate::symbol::SymbolId;
-use crate::ty::TypeId;
+use crate::ty::{Meaning, TypeId, TypeKind, TypeTable};
 
 /// Index of a set of map arrays.
 pub type MapArraysId = Idx<MapArrays>;
@@ -40,6 +40,24 @@ impl MapItem {
     /// The type of the object the whole path names (of one element, for a section).
     pub fn ty(&self) -> TypeId {
         self.steps.last().map_or(self.root_ty, |step| step.ty)
+    }
+
+    /// Whether it asks for a device address: `use_device_ptr`, `use_device_addr`.
+    pub fn asks_for_address(&self) -> bool {
+        matches!(self.kind, MapKind::UseDevicePtr | MapKind::UseDeviceAddr)
+    }
+
+    /// Whether the address that it asks for is that of what the variable points to, and not the variable's own.
+    pub fn asks_through_pointer(&self, types: &TypeTable) -> bool {
+        match &types.get(types.object_type(self.root_ty)).kind {
+            TypeKind::Pointer(_) => self.kind == MapKind::UseDevicePtr || !self.steps.is_empty(),
+            // What `use_device_ptr` names is a pointer, also where only the compiler knows its type.
+            TypeKind::Named {
+                meaning: Meaning::Dependent | Meaning::Auto,
+                ..
+            } => self.kind == MapKind::UseDevicePtr,
+            _ => false,
+        }
     }
 }
 

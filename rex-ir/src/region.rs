@@ -199,8 +199,8 @@ pub struct Region {
     pub qualified_uses: Vec<(TextRange, SymbolId)>,
     /// The words for the function around them, `__func__`, that macros in the region hold, and what they say.
     pub function_words: Vec<(SmolStr, SmolStr)>,
-    /// Macro calls that name such variables, written out.
-    pub written_out: Vec<(TextRange, SmolStr)>,
+    /// Macro calls that name such variables.
+    pub qualified_calls: Vec<MacroCall>,
     /// Uses of class members without `this->`, to be qualified in the kernel.
     pub member_uses: Vec<TextRange>,
     /// Uses of the word `this`.
@@ -209,6 +209,30 @@ pub struct Region {
     pub calls: Vec<Call>,
     /// File-scope variables of the device it names (no capture).
     pub device_globals: Vec<SymbolId>,
+}
+
+/// A macro call that names variables.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MacroCall {
+    /// The call.
+    pub range: TextRange,
+    /// The call written out as far as these names.
+    pub expansion: String,
+    /// Where the names stand in that text, in order, and what they mean.
+    pub names: Vec<(TextRange, SymbolId)>,
+}
+
+impl MacroCall {
+    /// The call written out with other words for the variables that have some.
+    pub fn written_with(&self, word: impl Fn(SymbolId) -> Option<String>) -> String {
+        let mut text = self.expansion.clone();
+        for (at, symbol) in self.names.iter().rev() {
+            if let Some(word) = word(*symbol) {
+                text.replace_range(std::ops::Range::<usize>::from(*at), &word);
+            }
+        }
+        text
+    }
 }
 
 /// A call in a region or a function.
@@ -330,8 +354,10 @@ pub struct DataConstruct {
     pub function: FunctionId,
     /// Items of `map`, `to`, `from`, `use_device_ptr`, `use_device_addr`.
     pub maps: Vec<MapItem>,
-    /// The variables of its `use_device_ptr` and `use_device_addr` where its statement names them with qualifiers.
-    pub qualified_uses: Vec<(TextRange, SymbolId)>,
+    /// The variables of its `use_device_ptr` and `use_device_addr` where its statement names them.
+    pub address_uses: Vec<(TextRange, SymbolId)>,
+    /// Macro calls in its statement that name such variables.
+    pub address_calls: Vec<MacroCall>,
 }
 
 /// The data constructs.

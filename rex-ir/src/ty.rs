@@ -387,11 +387,33 @@ impl TypeTable {
         }
     }
 
+    /// Whether text can name the type: it is not `auto`, and made of no class without a tag.
+    pub fn has_name(&self, id: TypeId) -> bool {
+        match &self.get(id).kind {
+            TypeKind::Named { meaning, .. } => match meaning {
+                Meaning::Auto => false,
+                Meaning::Record(Some(record)) => !self.records[*record].is_untagged,
+                _ => true,
+            },
+            TypeKind::Pointer(to) | TypeKind::Reference(to) => self.has_name(*to),
+            TypeKind::Array { element, .. } => self.has_name(*element),
+            TypeKind::Function { .. } => true,
+        }
+    }
+
     /// Declares `name` with this type, in C.
     ///
     /// `declare(double[4], "x")` is `double x[4]`; a pointer to an array gets its parentheses. An empty name gives the type alone.
     pub fn declare(&self, id: TypeId, name: &str) -> String {
         self.declarator(id, name.to_string())
+    }
+
+    /// Declares `name` with this type, or as a pointer or reference to it: `sign` is empty, `*` or `&`.
+    pub fn declare_behind(&self, sign: &str, to: TypeId, name: &str) -> String {
+        match sign.is_empty() {
+            true => self.declare(to, name),
+            false => self.declarator(to, self.prefixed(to, sign, "", name.to_string())),
+        }
     }
 
     /// Declares `name` with this type without `const` and `volatile` at its top level (of the elements, for an array).

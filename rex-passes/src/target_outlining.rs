@@ -260,7 +260,10 @@ fn outline(
             .iter()
             .map(|(range, symbol)| (*range, program.name(*symbol).clone())),
     );
-    words.extend(region.written_out.iter().cloned());
+    words.extend(region.qualified_calls.iter().map(|call| {
+        let text = call.written_with(|symbol| Some(program.name(symbol).to_string()));
+        (call.range, text.into())
+    }));
     words.extend(planner.capture_lists(construct.range));
     words.sort_by_key(|(range, _)| range.start());
     let launch = Launch {

@@ -350,12 +350,12 @@ impl MacroTable {
         false
     }
 
-    /// Whether a macro, or one that its body names, pastes tokens together.
-    pub(crate) fn pastes(&self, name: &str, offset: TextSize) -> bool {
+    /// Whether a macro, or one that its body names, may make names of its arguments: pastes tokens together, or qualifies words.
+    pub(crate) fn makes_names(&self, name: &str, offset: TextSize) -> bool {
         let mut seen: FxHashSet<&str> = FxHashSet::default();
         let mut waiting: Vec<&MacroDef> = self.lookup_at(name, offset).into_iter().collect();
         while let Some(def) = waiting.pop() {
-            if def.body.contains("##") {
+            if def.body.contains("##") || def.body.contains("::") {
                 return true;
             }
             if seen.insert(&def.name) {

@@ -9,6 +9,7 @@ use rex_ir::item::{Function, FunctionId};
 use rex_ir::kernel::Kernel;
 use rex_ir::program::{DeviceFunction, Program};
 use rex_ir::symbol::SymbolId;
+use rex_ir::ty::Record;
 use rex_syntax::edit::{EditConflict, EditSet};
 use rex_syntax::kind::Kind;
 use rex_syntax::layout::indent_at;
@@ -20,6 +21,18 @@ use super::{function, instances, kernel, references, statics};
 
 /// Marks a function that host and device can call.
 pub(super) const BOTH_SIDES: &str = "__host__ __device__ ";
+
+/// How the definition of a class without a tag begins under the name that is made for it.
+pub(super) fn untagged_head(program: &Program, record: &Record) -> String {
+    let before = record
+        .body
+        .map_or("", |body| &program.source()[..usize::from(body.start())]);
+    let keyword = match before.trim_end().ends_with("union") {
+        true => "union",
+        false => "struct",
+    };
+    format!("{keyword} {}", record.name)
+}
 
 /// The classes of a program, with what their printing looks up in all of it.
 pub(super) struct Classes<'p> {

@@ -1,17 +1,18 @@
 //! Host code of the device file: it is never executed, the compiler finds in it which kernels of templates to instantiate.
 
+use indexmap::IndexSet;
 use rex_ir::instance::Instantiator;
 use rex_ir::item::{Function, FunctionId};
 use rex_ir::namer;
 use rex_ir::program::Program;
 use rex_ir::region::RegionId;
 use rex_ir::symbol::SymbolId;
-use rex_ir::ty::{Category, Meaning, TypeId, TypeKind};
+use rex_ir::ty::{Category, Meaning, RecordId, TypeId, TypeKind};
 use rex_syntax::edit::{EditConflict, EditSet};
 use rex_syntax::layout::indent_at;
 use rex_syntax::{TextRange, TextSize, lex, places};
 
-use super::class::BOTH_SIDES;
+use super::class::{BOTH_SIDES, untagged_head};
 use super::kernel::STEP;
 use super::statics;
 use crate::common::closures::wrapped;
@@ -216,19 +217,28 @@ pub(super) fn variables(program: &Program, symbols: &[SymbolId], range: TextRang
     if is_constexpr || symbols.iter().all(is_constant) {
         return vec![text];
     }
-    symbols
+    let types = &program.types;
+    let records: IndexSet<RecordId> = symbols
         .iter()
-        .map(|symbol| {
-            let found = &program.symbols[*symbol];
-            match (found.initializer, is_deduced(program, found.ty)) {
-                (Some(initializer), true) => {
-                    let value = program.text(initializer);
-                    format!("extern std::decay<decltype({value})>::type {};", found.name)
-                }
-                _ => format!("extern {};", program.types.declare(found.ty, &found.name)),
+        .filter_map(|symbol| types.record(types.innermost_element(program.symbols[*symbol].ty)))
+        .filter(|record| types.records[*record].is_untagged)
+        .collect();
+    let definitions = records.into_iter().filter_map(|record| {
+        let record = &types.records[record];
+        let body = program.text(record.body?).replace("\r\n", "\n");
+        Some(format!("{} {body};", untagged_head(program, record)))
+    });
+    let declarations = symbols.iter().map(|symbol| {
+        let found = &program.symbols[*symbol];
+        match (found.initializer, is_deduced(program, found.ty)) {
+            (Some(initializer), true) => {
+                let value = program.text(initializer);
+                format!("extern std::decay<decltype({value})>::type {};", found.name)
             }
-        })
-        .collect()
+            _ => format!("extern {};", types.declare(found.ty, &found.name)),
+        }
+    });
+    definitions.chain(declarations).collect()
 }
 
 /// A function with the declaration of a variable whose initializer leads to an instantiation.

@@ -1,14 +1,15 @@
 //! Data constructs: brackets around a statement, or a call.
 
 use rex_ir::abi::MapFlags;
-use rex_ir::map::{MapArrays, MapOwner};
+use rex_ir::map::{MapArrays, MapItem, MapOwner};
 use rex_ir::region::{CapturedObject, DataConstruct, DataConstructId, DataConstructKind};
-use rex_ir::ty::{Category, TypeKind};
+use rex_ir::ty::TypeId;
 use rex_syntax::TextRange;
 use rex_syntax::omp::clause::{Clause, ClauseName};
 
 use super::code::Code;
 use super::maps::MapCode;
+use super::renames::Binding;
 use super::task::Settled;
 use super::{Host, rank};
 use crate::common::text::{one_line, with_newlines};
@@ -174,51 +175,41 @@ impl Host<'_> {
             else {
                 continue;
             };
-            let place = arrays.entries[*idx].at;
             let mut items = data.maps.iter();
-            let is_object = items
-                .find(|item| item.root == object && place == Some(item.at))
-                .is_some_and(|item| self.is_bound_as_object(item, symbol));
-            let name = self.object_name(object);
-            let types = &self.program.types;
-            let ty = types.object_type(self.program.symbols[symbol].ty);
-            if !is_object && types.category(ty) == Category::Dependent {
-                let declared = types.declare(ty, &name);
-                lines.push(format!(
-                    "{declared} = ({}){address};",
-                    types.declare(ty, "")
-                ));
+            let asks = |item: &&MapItem| item.root == object && item.asks_for_address();
+            let Some(item) = items.find(asks) else {
                 continue;
-            }
-            let target = match &types.get(ty).kind {
-                TypeKind::Pointer(to) if !is_object => *to,
-                TypeKind::Array { element, .. } => *element,
-                _ => ty,
             };
-            let declared = if is_object {
-                format!("{name}__device")
-            } else {
-                name
-            };
-            let pointer = pointer_declarator(self.program, target, &declared);
-            let cast = pointer_declarator(self.program, target, "");
-            lines.push(format!("{pointer} = ({cast}){address};"));
+            let name = self.object_name(object);
+            let ty = self
+                .program
+                .types
+                .object_type(self.program.symbols[symbol].ty);
+            let words = |sign, declared: &str| self.declared_as(ty, &name, sign, declared);
+            lines.push(match self.binding(item) {
+                Binding::Pointer => {
+                    format!("{} = ({}){address};", words("", &name), words("", ""))
+                }
+                Binding::Reference => {
+                    format!("{} = *({}){address};", words("&", &name), words("*", ""))
+                }
+                Binding::Object => {
+                    let declared = words("*", &format!("{name}__device"));
+                    format!("{declared} = ({}){address};", words("*", ""))
+                }
+            });
         }
         lines
     }
-}
 
-/// A declaration of a pointer to `target`.
-fn pointer_declarator(
-    program: &rex_ir::program::Program,
-    target: rex_ir::ty::TypeId,
-    name: &str,
-) -> String {
-    let types = &program.types;
-    match types.get(target).kind {
-        TypeKind::Array { .. } | TypeKind::Function { .. } => {
-            types.declare(target, &format!("(*{name})"))
+    /// Declares `declared` as what `variable` is of type `ty`, or as a pointer or reference to that (`sign`).
+    fn declared_as(&self, ty: TypeId, variable: &str, sign: &str, declared: &str) -> String {
+        let types = &self.program.types;
+        match types.has_name(ty) {
+            true => types.declare_behind(sign, ty, declared),
+            false => format!("__typeof__({variable}) {sign}{declared}")
+                .trim_end()
+                .into(),
         }
-        _ => types.declare(target, &format!("*{name}")),
     }
 }

@@ -45,11 +45,8 @@ impl Host<'_> {
         }
         self.newer_words_in(statement, &mut edits);
         edits.extend(self.rename_edits(statement));
-        for (range, symbol) in &region.qualified_uses {
-            if Host::has_copy(region, *symbol) && statement.contains_range(*range) {
-                let name = self.program.name(*symbol).to_string();
-                edits.replace(*range - statement.start(), name);
-            }
+        for (range, text) in self.names_of_copies(region, statement) {
+            edits.replace(range - statement.start(), text);
         }
         for arm in crate::common::conditionals::hidden_in(self.program, statement) {
             edits.delete(arm - statement.start());
@@ -198,6 +195,28 @@ impl Host<'_> {
                 )
                 && capture.may_be_written
         })
+    }
+
+    /// Where a range names variables with qualifiers of which the region has copies, and the text that names these.
+    pub(super) fn names_of_copies(
+        &self,
+        region: &Region,
+        range: TextRange,
+    ) -> Vec<(TextRange, String)> {
+        let copy =
+            |symbol| Host::has_copy(region, symbol).then(|| self.program.name(symbol).to_string());
+        let inside = |at: TextRange| range.contains_range(at);
+        let calls = region.qualified_calls.iter().filter(|call| {
+            inside(call.range) && call.names.iter().any(|(_, symbol)| copy(*symbol).is_some())
+        });
+        let mut found: Vec<(TextRange, String)> = calls
+            .map(|call| (call.range, call.written_with(copy)))
+            .collect();
+        for (at, symbol) in region.qualified_uses.iter().filter(|(at, _)| inside(*at)) {
+            let is_free = !found.iter().any(|(range, _)| range.contains_range(*at));
+            found.extend(copy(*symbol).filter(|_| is_free).map(|name| (*at, name)));
+        }
+        found
     }
 
     /// Whether a construct inside a region makes no sense where only `kept` constructs of the region's own are around it.

@@ -82,19 +82,12 @@ pub(crate) fn emit(program: &Program) -> Result<Vec<u8>, EditConflict> {
     host.finish()
 }
 
-/// A variable that means its device address inside a construct.
-struct Rename {
-    inside: TextRange,
-    name: String,
-    becomes: String,
-}
-
 struct Host<'p> {
     program: &'p Program,
     layout: Layout,
     edits: EditSet,
-    renames: Vec<Rename>,
-    /// Qualified names that mean something else.
+    renames: Vec<renames::Rename>,
+    /// Where the user's text gets other names, in source order.
     renamed_places: Vec<(TextRange, String)>,
     arrays: FxHashMap<MapOwner, MapArraysId>,
     /// Variables that only regions with copies of their own name.
@@ -122,12 +115,8 @@ impl Words for At<'_, '_> {
     }
 
     fn name(&self, name: &str) -> String {
-        self.host
-            .renames
-            .iter()
-            .rev()
-            .find(|rename| rename.name == name && rename.inside.contains_range(self.place))
-            .map_or_else(|| name.to_string(), |rename| rename.becomes.clone())
+        let renamed = self.host.renamed(name, self.place);
+        renamed.unwrap_or(name).to_string()
     }
 }
 
@@ -301,65 +290,6 @@ impl<'p> Host<'p> {
 
     fn object_name(&self, object: CapturedObject) -> String {
         rex_ir::print::object_name(self.program, object)
-    }
-
-    /// The user's text with device addresses in place of renamed variables.
-    fn renamed_text(&self, range: TextRange) -> String {
-        let edits = self.rename_edits(range);
-        let text = self.program.text(range);
-        match edits.apply(text.as_bytes()) {
-            Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
-            Err(_) => text.to_string(),
-        }
-    }
-
-    /// Rename edits inside a range, with offsets relative to it.
-    fn rename_edits(&self, range: TextRange) -> EditSet {
-        let mut edits = EditSet::new();
-        if self.renames.is_empty() {
-            return edits;
-        }
-        for at in rex_syntax::lex::identifiers(self.program.source(), range) {
-            let name = self.program.text(at);
-            let becomes = self
-                .renames
-                .iter()
-                .rev()
-                .find(|rename| rename.name == name && rename.inside.contains_range(at))
-                .map(|rename| rename.becomes.clone());
-            if let Some(becomes) = becomes {
-                edits.replace(at - range.start(), becomes);
-            }
-        }
-        for (at, becomes) in &self.renamed_places {
-            if range.contains_range(*at) {
-                edits.replace(*at - range.start(), becomes.clone());
-            }
-        }
-        edits
-    }
-
-    /// Applies renames to user text that no construct replaces.
-    fn apply_renames(&mut self) {
-        let replaced: Vec<TextRange> = self.edits.edits().iter().map(|edit| edit.range).collect();
-        let mut found = Vec::new();
-        for rename in &self.renames {
-            for at in rex_syntax::lex::identifiers(self.program.source(), rename.inside) {
-                let is_replaced = replaced
-                    .iter()
-                    .any(|range| range.contains_range(at) && !range.is_empty());
-                if self.program.text(at) == rename.name && !is_replaced {
-                    found.push((at, rename.becomes.clone()));
-                }
-            }
-        }
-        let is_kept = |(at, _): &&(TextRange, String)| {
-            !replaced.iter().any(|range| range.contains_range(*at))
-        };
-        found.extend(self.renamed_places.iter().filter(is_kept).cloned());
-        for (at, becomes) in found {
-            self.edits.replace(at, becomes);
-        }
     }
 }
 

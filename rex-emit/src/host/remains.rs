@@ -278,11 +278,7 @@ impl Host<'_> {
             let this = TextRange::new(path.root.start(), member.start());
             (self.program.text(path.root) == "this").then(|| (this, String::new()))
         }));
-        for (range, symbol) in &region.qualified_uses {
-            if own(range) && Host::has_copy(region, *symbol) {
-                words.push((*range, self.program.name(*symbol).to_string()));
-            }
-        }
+        words.extend(self.names_of_copies(region, clause.range));
         let mut edits = EditSet::new();
         for (range, text) in &words {
             edits.replace(*range - clause.range.start(), text.clone());

@@ -1,16 +1,40 @@
 //! Variables that mean something else inside a construct.
 
-use rex_ir::map::{MapItem, MapKind};
-use rex_ir::region::{CapturedObject, DataConstructKind};
+use rex_ir::map::MapItem;
+use rex_ir::region::{CapturedObject, DataConstruct, DataConstructKind};
 use rex_ir::symbol::SymbolId;
-use rex_ir::ty::{Category, TypeKind};
+use rex_syntax::TextRange;
+use rex_syntax::edit::EditSet;
+use rex_syntax::source::Language;
 
-use super::{Host, Rename};
+use super::Host;
+
+/// A variable that means its device address inside a construct.
+pub(super) struct Rename {
+    /// The statement where it does.
+    inside: TextRange,
+    symbol: SymbolId,
+    /// What stands for it there.
+    becomes: String,
+}
+
+/// How a variable is bound to its device address inside `target data`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Binding {
+    /// A pointer variable of its name has the address as its value.
+    Pointer,
+    /// A reference of its name: C++.
+    Reference,
+    /// A pointer to the object, `name__device`: C has no references, and names of the variable become `(*name__device)`.
+    Object,
+}
 
 impl Host<'_> {
-    /// Scalars and structs cannot be rebound in C: their uses inside become `(*name__device)`.
+    /// Names of variables inside `target data` whose declarations there, as [`device_addresses`](Self::device_addresses) writes them, do not
+    /// have these names.
     pub(super) fn collect_renames(&mut self) {
         let mut renames = Vec::new();
+        let mut places = Vec::new();
         for (_, data) in self.program.data_constructs.iter() {
             if data.kind != DataConstructKind::Data {
                 continue;
@@ -18,54 +42,127 @@ impl Host<'_> {
             let Some(statement) = self.program.constructs[data.construct].statement else {
                 continue;
             };
-            for item in &data.maps {
-                let CapturedObject::Variable(symbol) = item.root else {
-                    continue;
+            let bound = self.bound_in(data);
+            for (symbol, becomes) in &bound {
+                renames.push(Rename {
+                    inside: statement,
+                    symbol: *symbol,
+                    becomes: becomes.clone(),
+                });
+            }
+            let word = |symbol: SymbolId| {
+                let mut bound = bound.iter();
+                bound
+                    .find(|(known, _)| *known == symbol)
+                    .map(|it| it.1.clone())
+            };
+            for (at, symbol) in &data.address_uses {
+                let becomes = word(*symbol).filter(|word| word != self.program.text(*at));
+                places.extend(becomes.map(|becomes| (*at, becomes)));
+            }
+            for call in &data.address_calls {
+                let is_renamed = |(at, symbol): &(TextRange, SymbolId)| {
+                    word(*symbol).is_some_and(|word| word != call.expansion[*at])
                 };
-                let is_object = self.is_bound_as_object(item, symbol);
-                if !matches!(item.kind, MapKind::UseDevicePtr | MapKind::UseDeviceAddr) {
-                    continue;
-                }
-                let name = self.program.name(symbol).to_string();
-                let variable = match is_object {
-                    true => format!("(*{name}__device)"),
-                    false => name.clone(),
-                };
-                let outside = self.program.symbols[symbol].qualified_name();
-                if outside != name {
-                    renames.push(Rename {
-                        inside: statement,
-                        name: outside.to_string(),
-                        becomes: variable.clone(),
-                    });
-                }
-                let named = data.qualified_uses.iter();
-                for (at, _) in named.filter(|(_, named)| *named == symbol) {
-                    self.renamed_places.push((*at, variable.clone()));
-                }
-                if is_object {
-                    renames.push(Rename {
-                        inside: statement,
-                        becomes: format!("(*{name}__device)"),
-                        name,
-                    });
+                if call.names.iter().any(is_renamed) {
+                    places.push((call.range, call.written_with(word)));
                 }
             }
         }
+        // Of data constructs inside each other, the inner one decides.
+        places.reverse();
+        places.sort_by_key(|(at, _)| (at.start(), std::cmp::Reverse(at.end())));
+        let mut end = None;
+        places.retain(|(at, _)| {
+            let is_free = end.is_none_or(|end| at.start() >= end);
+            if is_free {
+                end = Some(at.end());
+            }
+            is_free
+        });
         self.renames = renames;
-        self.renamed_places.sort_by_key(|(at, _)| at.start());
+        self.renamed_places = places;
     }
 
-    /// Whether an item about device addresses is about an object, whose uses become those of the device's: a pointer variable is one where its
-    /// own storage is asked for.
-    pub(super) fn is_bound_as_object(&self, item: &MapItem, symbol: SymbolId) -> bool {
-        let types = &self.program.types;
-        let ty = types.object_type(self.program.symbols[symbol].ty);
-        match types.get(ty).kind {
-            TypeKind::Array { .. } => false,
-            _ if types.category(ty) == Category::Dependent => item.kind != MapKind::UseDevicePtr,
-            TypeKind::Pointer(_) => item.kind == MapKind::UseDeviceAddr && item.steps.is_empty(),
-            _ => true,
+    /// The variables that a data construct binds to device addresses, and what stands for each in its statement.
+    fn bound_in(&self, data: &DataConstruct) -> Vec<(SymbolId, String)> {
+        let items = data.maps.iter();
+        items
+            .filter(|item| item.asks_for_address())
+            .filter_map(|item| {
+                let CapturedObject::Variable(symbol) = item.root else {
+                    return None;
+                };
+                let name = self.program.name(symbol);
+                Some(match self.binding(item) {
+                    Binding::Object => (symbol, format!("(*{name}__device)")),
+                    Binding::Pointer | Binding::Reference => (symbol, name.to_string()),
+                })
+            })
+            .collect()
+    }
+
+    /// How the variable of an item about device addresses is bound.
+    pub(super) fn binding(&self, item: &MapItem) -> Binding {
+        match self.program.unit.language {
+            _ if item.asks_through_pointer(&self.program.types) => Binding::Pointer,
+            Language::Cxx => Binding::Reference,
+            Language::C => Binding::Object,
+        }
+    }
+
+    /// What stands for a name in code that is written at a place.
+    pub(super) fn renamed(&self, name: &str, place: TextRange) -> Option<&str> {
+        let program = self.program;
+        let meant = |rename: &&Rename| {
+            let symbol = rename.symbol;
+            let is_plain = program.name(symbol) == name;
+            let is_named = is_plain || program.symbols[symbol].qualified_name() == name;
+            is_named
+                && rename.inside.contains_range(place)
+                && (!is_plain || {
+                    let found = program.scopes.resolve(&program.symbols, name, place);
+                    found.is_none_or(|found| found == symbol)
+                })
+        };
+        let rename = self.renames.iter().rev().find(meant)?;
+        Some(&rename.becomes)
+    }
+
+    /// The user's text with other names.
+    pub(super) fn renamed_text(&self, range: TextRange) -> String {
+        let edits = self.rename_edits(range);
+        let text = self.program.text(range);
+        edits.apply(text.as_bytes()).map_or_else(
+            |_| text.to_string(),
+            |bytes| String::from_utf8_lossy(&bytes).into_owned(),
+        )
+    }
+
+    /// Rename edits inside a range, with offsets relative to it.
+    pub(super) fn rename_edits(&self, range: TextRange) -> EditSet {
+        let places = &self.renamed_places;
+        let first = places.partition_point(|(at, _)| at.start() < range.start());
+        let mut edits = EditSet::new();
+        for (at, becomes) in &places[first..] {
+            if at.start() >= range.end() {
+                break;
+            }
+            if range.contains_range(*at) {
+                edits.replace(*at - range.start(), becomes.clone());
+            }
+        }
+        edits
+    }
+
+    /// Applies renames to user text that no construct replaces.
+    pub(super) fn apply_renames(&mut self) {
+        let replaced: Vec<TextRange> = self.edits.edits().iter().map(|edit| edit.range).collect();
+        for (at, becomes) in std::mem::take(&mut self.renamed_places) {
+            let is_replaced = |range: &TextRange| range.contains_range(at) && !range.is_empty();
+            if !replaced.iter().any(is_replaced) {
+                self.edits.replace(at, becomes);
+            }
         }
     }
 }

@@ -10,20 +10,11 @@ use smol_str::{SmolStr, format_smolstr};
 use super::Builder;
 use super::names::{last_component, without_arguments};
 use crate::namer;
+use crate::region::MacroCall;
 use crate::symbol::{Symbol, SymbolId, SymbolKind};
 
 /// What the names of a qualifier stand for: `namespace short_name = config::inner;`.
 pub(super) type NamespaceAliases<'u> = FxHashMap<&'u str, &'u str>;
-
-/// A macro call that names variables with qualifiers.
-pub(super) struct QualifiedInMacro {
-    /// The call.
-    pub(super) range: TextRange,
-    /// The call written out as far as these names.
-    pub(super) text: String,
-    /// Where the names stand in that text, and what they mean.
-    pub(super) names: Vec<(TextRange, SymbolId)>,
-}
 
 impl<'u> Builder<'u> {
     /// The namespaces that the unit gives further names, by those names.
@@ -165,10 +156,15 @@ impl<'u> Builder<'u> {
     }
 
     /// The macro call that begins at a place, if it names variables with qualifiers that regions capture.
-    pub(super) fn qualified_in_macro(&mut self, name: TextRange) -> Option<QualifiedInMacro> {
-        if self.unit.language != Language::Cxx || self.macro_at(self.text(name), name).is_none() {
+    pub(super) fn qualified_in_macro(&mut self, name: TextRange) -> Option<MacroCall> {
+        if self.unit.language != Language::Cxx {
             return None;
         }
+        let is_captured = |this: &Self, symbol: SymbolId| {
+            this.symbols[symbol].kind.is_variable()
+                && this.global_storage(symbol).is_none()
+                && !this.constant_fields.contains_key(&symbol)
+        };
         let root = self.scopes.scope(self.scopes.root());
         let is_of_namespace = |symbol: &SymbolId| self.symbols[*symbol].kind == SymbolKind::Global;
         let is_wanted = |word: &SmolStr| {
@@ -176,25 +172,36 @@ impl<'u> Builder<'u> {
             homonyms.is_some_and(|it| it.iter().any(is_of_namespace))
                 || self.static_fields.keys().any(|(_, field)| field == word)
         };
+        let (range, expansion) = self.written_out(name, is_wanted)?;
+        let mut names = Vec::new();
+        for at in qualified_names(&expansion, lex::whole(&expansion)) {
+            let symbol = self.resolve_qualified(&expansion[at], name);
+            names.extend(
+                symbol
+                    .filter(|symbol| is_captured(self, *symbol))
+                    .map(|it| (at, it)),
+            );
+        }
+        (!names.is_empty()).then_some(MacroCall {
+            range,
+            expansion,
+            names,
+        })
+    }
+
+    /// The range of the macro call that begins at a place, and its text as far as the names in it that are `wanted`.
+    pub(super) fn written_out(
+        &self,
+        name: TextRange,
+        is_wanted: impl Fn(&SmolStr) -> bool,
+    ) -> Option<(TextRange, String)> {
+        self.macro_at(self.text(name), name)?;
         let mut words = self.macro_names(self.text(name), name);
         words.retain(is_wanted);
         if words.is_empty() {
             return None;
         }
-        let (range, text) = self.unit.macros.expand_to(self.source, name, &words)?;
-        let mut names = Vec::new();
-        for at in qualified_names(&text, lex::whole(&text)) {
-            let Some(symbol) = self.resolve_qualified(&text[at], name) else {
-                continue;
-            };
-            let is_captured = self.symbols[symbol].kind.is_variable()
-                && self.global_storage(symbol).is_none()
-                && !self.constant_fields.contains_key(&symbol);
-            if is_captured {
-                names.push((at, symbol));
-            }
-        }
-        (!names.is_empty()).then_some(QualifiedInMacro { range, text, names })
+        self.unit.macros.expand_to(self.source, name, &words)
     }
 
     /// Whether another variable has the name of one of a namespace or class that regions capture.

@@ -18,7 +18,7 @@ mod pieces;
 use rex_ir::abi::MapFlags;
 use rex_ir::expr::Expr;
 use rex_ir::facet::Facet;
-use rex_ir::map::{MapArrays, MapEntry, MapItem, MapKind, MapOwner, Temporary, TemporaryValue};
+use rex_ir::map::{MapArrays, MapEntry, MapItem, MapOwner, Temporary, TemporaryValue};
 use rex_ir::program::Program;
 use rex_ir::region::{CapturedObject, DataConstructId, DataConstructKind, RegionId};
 use rex_ir::symbol::SymbolKind;
@@ -114,19 +114,15 @@ fn data_arrays(
         }
         let mapped: Vec<&MapItem> = mine
             .into_iter()
-            .filter(|item| !asks_for_address(item))
+            .filter(|item| !item.asks_for_address())
             .collect();
         builder.items(&mapped, MapFlags::empty());
     }
     // An address is known once everything is mapped.
-    for item in data.maps.iter().filter(|item| asks_for_address(item)) {
+    for item in data.maps.iter().filter(|item| item.asks_for_address()) {
         builder.use_device(item);
     }
     builder.arrays
-}
-
-fn asks_for_address(item: &MapItem) -> bool {
-    matches!(item.kind, MapKind::UseDevicePtr | MapKind::UseDeviceAddr)
 }
 
 /// The roots of the items, each once, in order of appearance.

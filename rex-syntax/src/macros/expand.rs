@@ -29,12 +29,12 @@ impl MacroTable {
         self.expand_call_at(text, call_range_start, call_range_start)
     }
 
-    /// Every name that the macro call at a place of the table's text may mention, with those that it pastes together of its arguments.
+    /// Every name that the macro call at a place of the table's text may mention, with those that it makes of its arguments.
     pub fn names_used_at(&self, text: &str, name: TextRange) -> Vec<SmolStr> {
         let start = name.start();
         let word = lex::slice(text, name);
         let mut names = self.names_used_by(word, start);
-        if self.pastes(word, start)
+        if self.makes_names(word, start)
             && let Some(range) = call_range(self, text, start, start)
             && let Some(result) = Expander::new(self, start, Inner::All).expand(pieces(text, range))
         {

@@ -9,6 +9,7 @@ use super::leader::leader_block;
 use super::{BodyPrinter, STEP};
 use crate::common::text::reindent;
 use crate::common::{classes, expr};
+use crate::device::class::untagged_head;
 use crate::device::kernel::declare_pointer;
 
 /// What becomes of an entry of a prologue.
@@ -79,11 +80,6 @@ impl BodyPrinter<'_> {
                 let Some(body) = record.body else {
                     return Entry::default();
                 };
-                let before = &self.program.source()[..usize::from(body.start())];
-                let keyword = match before.trim_end().ends_with("union") {
-                    true => "union",
-                    false => "struct",
-                };
                 // Types that C defines inside stay there: what stands in front of the variable's declaration is not repeated.
                 let text = match self.program.language() {
                     Language::C => self.program.text(body).to_string(),
@@ -91,7 +87,7 @@ impl BodyPrinter<'_> {
                 };
                 let text = text.replace("\r\n", "\n");
                 let body = reindent(&text, &self.source_indent(body), STEP);
-                vec![format!("{keyword} {} {body};", record.name)]
+                vec![format!("{} {body};", untagged_head(self.program, record))]
             }
             Prologue::Captured {
                 name,

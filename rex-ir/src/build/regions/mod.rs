@@ -1,5 +1,6 @@
 //! Target regions: which variables they need, and how each reaches the kernel.
 
+mod addresses;
 mod captures;
 mod damage;
 mod functions;
@@ -115,13 +116,14 @@ impl Builder<'_> {
         for idx in self.constructs[construct].directives.clone() {
             maps.extend(self.read_map_clauses(&unit.directives[idx].clauses));
         }
-        let qualified_uses = self.qualified_device_addresses(construct, &maps);
+        let addressed = self.address_uses(construct, &maps);
         Some(Built::Data(DataConstruct {
             construct,
             kind,
             function,
             maps,
-            qualified_uses,
+            address_uses: addressed.names,
+            address_calls: addressed.calls,
         }))
     }
 
@@ -230,7 +232,7 @@ impl Builder<'_> {
             deduced,
             qualified_uses: uses.qualified_uses,
             function_words: Vec::new(),
-            written_out: uses.written_out,
+            qualified_calls: uses.qualified_calls,
             member_uses: uses.member_uses,
             this_uses: uses.this_uses,
             calls: uses.calls,

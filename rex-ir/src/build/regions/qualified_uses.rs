@@ -8,7 +8,6 @@ use super::uses::{Name, Use, Uses};
 use crate::build::Builder;
 use crate::build::names::last_component;
 use crate::build::qualified::qualified_names;
-use crate::map::{MapItem, MapKind};
 use crate::region::{Call, CapturedObject, ConstructId, SharingAttribute};
 use crate::symbol::{SymbolId, SymbolKind};
 
@@ -83,7 +82,7 @@ impl Builder<'_> {
         operator.is_some_and(|operator| operator.text() == "&")
     }
 
-    /// Writes a macro call out that names captured variables with qualifiers, and returns the names of these.
+    /// A macro call that names captured variables with qualifiers is written out; returns the names of these.
     pub(super) fn use_qualified_in_macro(
         &mut self,
         name: Name<'_>,
@@ -94,52 +93,20 @@ impl Builder<'_> {
             return Vec::new();
         };
         let mut found = Vec::new();
-        let mut written = String::new();
-        let mut copied = 0;
-        for (at, symbol) in call.names {
-            if !self.is_private_inside(symbol, name.at, construct) {
+        for (at, symbol) in &call.names {
+            if !self.is_private_inside(*symbol, name.at, construct) {
                 let seen = Use {
                     at: call.range,
                     written: true,
                     explicit: false,
                     called: false,
                 };
-                uses.add(CapturedObject::Variable(symbol), seen);
+                uses.add(CapturedObject::Variable(*symbol), seen);
             }
-            written.push_str(&call.text[copied..usize::from(at.start())]);
-            written.push_str(&self.symbols[symbol].name);
-            copied = at.end().into();
-            found.push(last_component(&call.text[at]).into());
+            found.push(last_component(&call.expansion[*at]).into());
         }
-        written.push_str(&call.text[copied..]);
-        uses.written_out.push((call.range, written.into()));
+        uses.qualified_calls.push(call);
         found
-    }
-
-    /// Where the statement of a data construct names variables with qualifiers that mean device addresses there.
-    pub(super) fn qualified_device_addresses(
-        &mut self,
-        construct: ConstructId,
-        maps: &[MapItem],
-    ) -> Vec<(TextRange, SymbolId)> {
-        let is_address =
-            |item: &&MapItem| matches!(item.kind, MapKind::UseDevicePtr | MapKind::UseDeviceAddr);
-        let roots: Vec<CapturedObject> = maps
-            .iter()
-            .filter(is_address)
-            .map(|item| item.root)
-            .collect();
-        let statement = self.constructs[construct].statement;
-        let Some(statement) = statement.filter(|_| !roots.is_empty()) else {
-            return Vec::new();
-        };
-        let names = qualified_names(self.source, statement);
-        let named = names
-            .into_iter()
-            .filter_map(|name| Some((name, self.resolve_qualified(self.text(name), name)?)));
-        named
-            .filter(|(_, symbol)| roots.contains(&CapturedObject::Variable(*symbol)))
-            .collect()
     }
 
     /// In device code, copies of variables that constructs make have names without qualifiers.

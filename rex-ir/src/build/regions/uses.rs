@@ -6,7 +6,6 @@ use rex_syntax::cst::Node;
 use rex_syntax::kind::{Field, Kind};
 use rex_syntax::lex;
 use rex_syntax::omp::clause::ClauseName;
-use smol_str::SmolStr;
 
 use super::functions::{is_callee, is_copied};
 use super::members::member_of_this;
@@ -16,7 +15,7 @@ use crate::build::qualified::qualified_names;
 use crate::changes;
 use crate::item::DeviceStorage;
 use crate::places::constructs_around;
-use crate::region::{Call, CapturedObject, ConstructId, SharingAttribute};
+use crate::region::{Call, CapturedObject, ConstructId, MacroCall, SharingAttribute};
 use crate::static_member::uses_in;
 use crate::symbol::{SymbolId, SymbolKind};
 use crate::ty::TypeKind;
@@ -30,8 +29,8 @@ pub(super) struct Uses {
     /// Names that the function gives to types of its variables.
     pub(super) named_types: IndexSet<SymbolId>,
     pub(super) qualified_uses: Vec<(TextRange, SymbolId)>,
-    /// Macro calls that name such variables, written out.
-    pub(super) written_out: Vec<(TextRange, SmolStr)>,
+    /// Macro calls that name such variables.
+    pub(super) qualified_calls: Vec<MacroCall>,
     pub(super) member_uses: Vec<TextRange>,
     pub(super) this_uses: Vec<TextRange>,
     /// Members of the own object that clauses turn into variables.

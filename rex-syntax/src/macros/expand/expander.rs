@@ -38,7 +38,7 @@ pub(in crate::macros) struct Expander<'m> {
     inner: Inner,
     /// Whether a macro is expanded, by name.
     pub(super) wanted: FxHashMap<SmolStr, bool>,
-    /// Words that are to be seen: macros that lead to them are expanded, too.
+    /// Words that are to be seen: macros that lead to them, or may make them of arguments, are expanded, too.
     pub(super) sought: Vec<SmolStr>,
     n_tokens: usize,
     depth: usize,
@@ -64,11 +64,12 @@ impl<'m> Expander<'m> {
         }
         let (macros, at, sought) = (self.macros, self.at, &self.sought);
         let leads = || {
-            let names = match sought.is_empty() {
-                true => Vec::new(),
-                false => macros.names_used_by(name, at),
-            };
-            names.iter().any(|word| sought.contains(word))
+            !sought.is_empty()
+                && (macros.makes_names(name, at)
+                    || macros
+                        .names_used_by(name, at)
+                        .iter()
+                        .any(|word| sought.contains(word)))
         };
         let wanted = *self
             .wanted

@@ -5,13 +5,14 @@ mod operators;
 
 use std::collections::BTreeSet;
 
-use rex_syntax::TextRange;
 use rex_syntax::cst::{Node, parse_fragment};
 use rex_syntax::kind::{Field, Kind};
+use rex_syntax::{TextRange, TextSize};
 
 use super::Builder;
+use super::names::without_arguments;
 use crate::symbol::SymbolKind;
-use crate::ty::{Meaning, Type, TypeId, TypeKind};
+use crate::ty::{Meaning, RecordId, Type, TypeId, TypeKind};
 
 impl<'u> Builder<'u> {
     /// The declared type with `auto` replaced by what the initializer decides, where it does.
@@ -217,7 +218,12 @@ impl<'u> Builder<'u> {
 
     /// The type that a piece of text names, `const double *` for instance.
     pub(super) fn type_of_text(&mut self, text: &str, at: TextRange) -> TypeId {
-        let tree = parse_fragment(&format!("{text} rex_object;"), self.unit.language);
+        self.type_declared_by(&format!("{text} rex_object"), at)
+    }
+
+    /// The type of the variable in a declaration, `const double *p` for instance.
+    pub(super) fn type_declared_by(&mut self, text: &str, at: TextRange) -> TypeId {
+        let tree = parse_fragment(&format!("{text};"), self.unit.language);
         self.fragment_depth += 1;
         let declaration = tree
             .root()
@@ -250,20 +256,39 @@ impl<'u> Builder<'u> {
         )
     }
 
-    /// The type of a member, bases included.
+    /// The type of a member, bases included, as the class sees it.
     pub(super) fn member_type(&mut self, class: TypeId, name: &str) -> Option<TypeId> {
-        let at = TextRange::empty(rex_syntax::TextSize::of(self.source));
-        // Damaged classes may be bases of themselves.
-        let mut seen = BTreeSet::new();
-        let mut open = vec![class];
-        while let Some(class) = open.pop() {
-            if let Some(field) = self.types.field(class, name) {
-                return Some(field.ty);
-            }
-            let record = self.types.record(class).filter(|it| seen.insert(*it));
-            let bases = record.map(|record| self.types.records[record].bases.clone());
-            for base in bases.iter().flatten().rev() {
-                open.push(self.named_type(base, at));
+        self.member_behind(class, name, &mut BTreeSet::new())
+    }
+
+    /// The same; `seen` are the classes on the way, as damaged ones may be bases of themselves.
+    fn member_behind(
+        &mut self,
+        class: TypeId,
+        name: &str,
+        seen: &mut BTreeSet<RecordId>,
+    ) -> Option<TypeId> {
+        const MAX_BASES: usize = 256;
+        if let Some(field) = self.types.field(class, name) {
+            return Some(field.ty);
+        }
+        let record = self.types.record(class)?;
+        if !seen.insert(record) || seen.len() > MAX_BASES {
+            return None;
+        }
+        let end = match self.types.records[record].body {
+            Some(body) => body.end() - TextSize::of('}'),
+            None => TextSize::of(self.source),
+        };
+        let inside = TextRange::empty(end);
+        for base in self.types.records[record].bases.clone() {
+            let of_name = self.named_type(&without_arguments(&base), inside);
+            let Some(of_base) = self.types.record(of_name) else {
+                continue;
+            };
+            let base = self.types.named(base, Meaning::Record(Some(of_base)));
+            if let Some(found) = self.member_behind(base, name, seen) {
+                return self.seen_from(found, base, of_base, inside);
             }
         }
         None

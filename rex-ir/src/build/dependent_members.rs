@@ -5,7 +5,7 @@ use rex_syntax::{TextRange, TextSize, lex};
 
 use super::Builder;
 use super::names::template_arguments;
-use super::scopes::template_head;
+use super::scopes::{parameter_name, with_default};
 use crate::item::Membership;
 use crate::ty::{Category, Meaning, Record, RecordId, TypeId, TypeKind};
 
@@ -58,6 +58,19 @@ impl Builder<'_> {
         Some(self.types.named(spelling, Meaning::Dependent))
     }
 
+    /// The type of a member as code at a place sees it.
+    pub(super) fn member_seen_at(
+        &mut self,
+        at: TextRange,
+        class: TypeId,
+        member: &str,
+    ) -> Option<TypeId> {
+        let declared = self.member_type(class, member)?;
+        let record = self.types.record(class);
+        let seen = record.and_then(|record| self.seen_from(declared, class, record, at));
+        Some(seen.unwrap_or(declared))
+    }
+
     /// What a type that a class says of its members is outside the class: arguments of an instantiation stand in the place of parameters, and types
     /// that the class declares are qualified.
     ///
@@ -80,7 +93,7 @@ impl Builder<'_> {
             return Some(ty);
         }
         let inside = TextRange::empty(body.end() - TextSize::of('}'));
-        let spelling = self.types.spell(ty);
+        let spelling = self.types.declare(ty, "rex_object");
         let foreign = self.names_that_differ(&spelling, inside, at);
         if foreign.is_empty() {
             return Some(ty);
@@ -103,7 +116,7 @@ impl Builder<'_> {
             };
             seen.replace_range(std::ops::Range::<usize>::from(place), &written);
         }
-        Some(self.type_of_text(&seen, at))
+        Some(self.type_declared_by(&seen, at))
     }
 
     /// The name of a type, if it is declared in this body itself.
@@ -120,7 +133,10 @@ impl Builder<'_> {
         one: TextRange,
         other: TextRange,
     ) -> Vec<TextRange> {
-        let meaning = |name: &str, at| self.scopes.resolve_type(&self.symbols, name, at);
+        let meaning = |name: &str, at| {
+            let of_type = self.scopes.resolve_type(&self.symbols, name, at);
+            of_type.or_else(|| self.scopes.resolve(&self.symbols, name, at))
+        };
         lex::identifiers(spelling, lex::whole(spelling))
             .filter(|name| meaning(&spelling[*name], one) != meaning(&spelling[*name], other))
             .collect()
@@ -129,18 +145,31 @@ impl Builder<'_> {
     /// The parameters of a class template, with the arguments that the type of an object gives them.
     fn template_arguments(&self, object: TypeId, body: TextRange) -> Vec<(String, String)> {
         let class = self.unit.tree.root().smallest_at(body);
-        let heads = class.ancestors().filter_map(|around| {
+        let lists = class.ancestors().filter_map(|around| {
             let mut children = around.children();
-            let list = children.find(|it| it.kind() == Kind::TemplateParameterList);
-            list.and_then(template_head)
+            children.find(|it| it.kind() == Kind::TemplateParameterList)
         });
-        let Some(head) = heads.last() else {
+        let Some(list) = lists.last() else {
             return Vec::new();
         };
         let object = self.types.spell(self.types.object_type(object));
-        let arguments = template_arguments(&object).into_iter().map(str::to_owned);
-        let parameters = head.arguments.split(',').map(|name| name.trim().to_owned());
-        parameters.zip(arguments).collect()
+        let mut given = template_arguments(&object)
+            .into_iter()
+            .filter(|argument| !argument.is_empty());
+        let mut arguments: Vec<(String, String)> = Vec::new();
+        for parameter in list.children().filter(|it| it.kind() != Kind::Comment) {
+            let argument = match given.next() {
+                Some(argument) => argument.to_owned(),
+                None => match with_default(parameter).1 {
+                    Some(value) => with_words(value, &arguments),
+                    None => break,
+                },
+            };
+            if let Some(name) = parameter_name(parameter) {
+                arguments.push((name.text().to_owned(), argument));
+            }
+        }
+        arguments
     }
 
     /// The type of an object whose elements or target an item names: what a template gives is a pointer then, or an array, unless it is
@@ -217,4 +246,16 @@ fn without_keyword(class: &str) -> &str {
     words.fold(class, |class, word| {
         class.strip_prefix(word).unwrap_or(class)
     })
+}
+
+/// A text with other words in the place of some.
+fn with_words(text: &str, words: &[(String, String)]) -> String {
+    let mut written = text.to_owned();
+    let names: Vec<TextRange> = lex::identifiers(text, lex::whole(text)).collect();
+    for name in names.into_iter().rev() {
+        if let Some((_, becomes)) = words.iter().find(|(word, _)| *word == text[name]) {
+            written.replace_range(std::ops::Range::<usize>::from(name), becomes);
+        }
+    }
+    written
 }

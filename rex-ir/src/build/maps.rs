@@ -7,6 +7,7 @@ use rex_syntax::source::Language;
 use smol_str::SmolStr;
 
 use super::Builder;
+use super::names::last_component;
 use crate::abi::Requirements;
 use crate::map::{MapItem, MapKind, MapModifiers, MapperName, PathStep, StepKind};
 use crate::namer;
@@ -173,7 +174,12 @@ impl<'u> Builder<'u> {
                 Some((id, SymbolKind::Field)) => {
                     let class = self.this_type(path.root)?;
                     let pointer = self.types.plain(TypeKind::Pointer(class));
-                    let ty = self.symbols[id].ty;
+                    // A member of a base is of the type that this class gives it.
+                    let ty = match last_component(name) == name {
+                        true => self.member_type(class, name),
+                        false => None,
+                    };
+                    let ty = ty.unwrap_or(self.symbols[id].ty);
                     steps.push(PathStep {
                         kind: StepKind::Deref,
                         ty: class,
@@ -245,7 +251,7 @@ impl<'u> Builder<'u> {
             Step::Member(name) => {
                 let text = self.text(*name);
                 let found = self
-                    .member_type(ty, text)
+                    .member_seen_at(root, ty, text)
                     .or_else(|| self.member_of_classes(ty, text, root))
                     .or_else(|| self.dependent_member(ty, *name))
                     .or_else(|| self.unknown_member(*name, ty))?;
@@ -261,7 +267,7 @@ impl<'u> Builder<'u> {
                 });
                 let text = self.text(*name);
                 let found = self
-                    .member_type(pointee, text)
+                    .member_seen_at(root, pointee, text)
                     .or_else(|| self.member_of_classes(pointee, text, root))
                     .or_else(|| self.dependent_member(pointee, *name))
                     .or_else(|| self.unknown_member(*name, pointee))?;

@@ -20,7 +20,8 @@ use crate::namer;
 use crate::symbol::{ScopeId, Symbol, SymbolId, SymbolKind, Using};
 use crate::ty::TypeId;
 use classes::ClassContext;
-pub(super) use templates::template_head;
+use templates::template_head;
+pub(super) use templates::{parameter_name, with_default};
 
 /// Nodes to visit and where they stand.
 struct Visit<'u> {

@@ -80,31 +80,12 @@ pub(in crate::build) fn template_head(list: Node<'_>) -> Option<TemplateHead> {
             parameter.kind(),
             Kind::VariadicTypeParameterDeclaration | Kind::VariadicParameterDeclaration
         );
-        let end = match parameter.kind() {
-            Kind::OptionalTypeParameterDeclaration | Kind::OptionalParameterDeclaration => {
-                parameter.text().find('=').unwrap_or(parameter.text().len())
-            }
-            _ => parameter.text().len(),
-        };
-        // The default value may have names of its own.
-        let value = parameter.range().start() + TextSize::of(&parameter.text()[..end]);
-        let name = parameter
-            .field(Field::Declarator)
-            .and_then(declared_name_of_pack)
-            .or_else(|| parameter.field(Field::Name))
-            .or_else(|| {
-                parameter
-                    .descendants()
-                    .find(|inner| inner.kind() == Kind::TypeIdentifier)
-                    .filter(|inner| {
-                        inner.range().start() < value
-                            && parameter.field(Field::Declarator).is_none()
-                            && parameter.field(Field::Type).is_none()
-                    })
-            });
         // Nothing can depend on a parameter without a name.
-        let Some(name) = name else { continue };
-        parameters.push(squeeze(parameter.text()[..end].trim()));
+        let Some(name) = parameter_name(parameter) else {
+            continue;
+        };
+        let (declared, _) = with_default(parameter);
+        parameters.push(squeeze(declared.trim()));
         arguments.push(if is_pack {
             format_smolstr!("{}...", name.text())
         } else {
@@ -115,6 +96,39 @@ pub(in crate::build) fn template_head(list: Node<'_>) -> Option<TemplateHead> {
         parameters: parameters.join(", ").into(),
         arguments: arguments.join(", ").into(),
     })
+}
+
+/// A parameter of a template, and its default argument.
+pub(in crate::build) fn with_default(parameter: Node<'_>) -> (&str, Option<&str>) {
+    let text = parameter.text();
+    let may_have = matches!(
+        parameter.kind(),
+        Kind::OptionalTypeParameterDeclaration | Kind::OptionalParameterDeclaration
+    );
+    match text.split_once('=').filter(|_| may_have) {
+        Some((declared, value)) => (declared, Some(value.trim())),
+        None => (text, None),
+    }
+}
+
+/// The name of a parameter of a template.
+pub(in crate::build) fn parameter_name(parameter: Node<'_>) -> Option<Node<'_>> {
+    let (declared, _) = with_default(parameter);
+    // The default value may have names of its own.
+    let value = parameter.range().start() + TextSize::of(declared);
+    let has_type = parameter
+        .field(Field::Declarator)
+        .or(parameter.field(Field::Type));
+    parameter
+        .field(Field::Declarator)
+        .and_then(declared_name_of_pack)
+        .or_else(|| parameter.field(Field::Name))
+        .or_else(|| {
+            parameter
+                .descendants()
+                .find(|inner| inner.kind() == Kind::TypeIdentifier)
+                .filter(|inner| inner.range().start() < value && has_type.is_none())
+        })
 }
 
 fn declared_name_of_pack(declarator: Node<'_>) -> Option<Node<'_>> {

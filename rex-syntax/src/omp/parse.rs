@@ -3,17 +3,17 @@
 //! Recursive descent over tokens. Never stops at an error: a clause that cannot be read is reported and kept as text, so that later
 //! clauses are still seen. It does not know macros: a macro in an argument stays an ordinary name.
 
+mod argument_rules;
 mod arguments;
 mod rules;
 
 use text_size::TextRange;
 
-use super::clause::{Argument, Clause, ClauseName};
+use super::clause::{Clause, ClauseName};
 use super::directive::{Directive, Leaf};
 use super::locator::{closing, cover};
 use super::misspelt::meant_name;
 use super::name::directive_name;
-use super::shape::words;
 use super::suggest::closest;
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::lex::{Token, TokenKind, significant_tokens, slice};
@@ -137,22 +137,33 @@ impl<'p> Parser<'p> {
     /// The argument that some directives take before their clauses.
     fn directive_argument(&mut self) -> Option<TextRange> {
         match self.leaves.first()? {
-            Leaf::Cancel | Leaf::CancellationPoint => {
-                let word = self.tokens.get(self.at)?;
-                let is_construct = word.kind == TokenKind::Identifier
-                    && matches!(
-                        self.peek(),
-                        "parallel" | "for" | "do" | "sections" | "taskgroup"
-                    );
-                if !is_construct {
-                    return None;
-                }
-                self.at += 1;
-                Some(word.range)
-            }
+            Leaf::Cancel | Leaf::CancellationPoint => self.cancelled_construct(),
             _ if self.peek() == "(" => Some(self.parenthesized().0),
             _ => None,
         }
+    }
+
+    /// The construct that `cancel` and `cancellation point` name.
+    fn cancelled_construct(&mut self) -> Option<TextRange> {
+        let word = self.tokens.get(self.at).filter(|_| {
+            matches!(
+                self.peek(),
+                "parallel" | "for" | "do" | "sections" | "taskgroup"
+            )
+        });
+        let Some(word) = word else {
+            let directive = name_of(&self.leaves);
+            let at = cover(&self.tokens[..self.at])?;
+            self.push_error(
+                Code::ClauseSyntax,
+                at,
+                format!("`{directive}` names no construct"),
+                "write `parallel`, `for`, `sections` or `taskgroup` behind it",
+            );
+            return None;
+        };
+        self.at += 1;
+        Some(word.range)
     }
 
     fn clause(&mut self) -> Option<Clause> {
@@ -239,34 +250,6 @@ impl<'p> Parser<'p> {
         let inner = tokens.get(open + 1..close).unwrap_or_default();
         let empty = TextRange::empty(tokens[open].range.end());
         (cover(inner).unwrap_or(empty), inner)
-    }
-
-    /// Reports words outside the closed set of a clause.
-    fn check_words(&mut self, name: ClauseName, argument: &Argument) {
-        let known = words(name);
-        let (Argument::List { modifiers, .. } | Argument::Expression { modifiers, .. }) = argument
-        else {
-            return;
-        };
-        if known.is_empty() {
-            return;
-        }
-        for modifier in modifiers {
-            let word = slice(self.text, modifier.word);
-            if known.contains(&word) {
-                continue;
-            }
-            let spelling = name.spelling();
-            let mut diagnostic = self.error(
-                Code::ClauseSyntax,
-                modifier.word,
-                format!("`{word}` means nothing to clause `{spelling}`"),
-            );
-            if let Some(meant) = closest(word, known.iter().copied()) {
-                diagnostic = diagnostic.with_help(format!("did you mean `{meant}`?"));
-            }
-            self.diagnostics.push(diagnostic);
-        }
     }
 
     fn peek(&self) -> &'p str {

@@ -73,9 +73,32 @@ pub(crate) fn shape(name: ClauseName) -> Shape {
     }
 }
 
+/// Whether the list items of a clause are variables: no elements, sections or members.
+///
+/// # Source
+/// OpenMP 5.2, section 5.4 and the restrictions of these clauses.
+pub(crate) fn takes_variables_only(name: ClauseName) -> bool {
+    use ClauseName::*;
+    matches!(
+        name,
+        Aligned
+            | Copyin
+            | Copyprivate
+            | Firstprivate
+            | IsDevicePtr
+            | Lastprivate
+            | Linear
+            | Nontemporal
+            | Private
+            | Shared
+            | UseDevicePtr
+    )
+}
+
 /// Whether a directive may hold this clause at most once.
 ///
-/// `if` and `defaultmap` may be repeated for different constructs and categories and are not in the list.
+/// Those for different constructs of a combined directive are different clauses: `if(target: a) if(parallel: b)`. `defaultmap` may be repeated for
+/// different categories and is not in the list.
 pub(crate) fn is_unique(name: ClauseName) -> bool {
     use ClauseName::*;
     matches!(
@@ -104,6 +127,7 @@ pub(crate) fn is_unique(name: ClauseName) -> bool {
             | GraphId
             | GraphReset
             | Hint
+            | If
             | Inbranch
             | Mergeable
             | Message
@@ -262,3 +286,62 @@ pub(crate) fn words(name: ClauseName) -> &'static [&'static str] {
         }
     }
 }
+
+/// Words of a clause that exclude each other: of each set, one may be there.
+///
+/// # Source
+/// OpenMP 5.2 and 6.0, the syntax of these clauses. `delete` is a map type up to 5.2, and a modifier beside one since 6.0.
+pub(crate) fn alternatives(name: ClauseName) -> Vec<&'static [&'static str]> {
+    use ClauseName::*;
+    match name {
+        Map => vec![
+            &["to", "from", "tofrom", "alloc", "storage", "release"],
+            &["ref_ptr", "ref_ptee", "ref_ptr_ptee"],
+        ],
+        Schedule => vec![
+            &["static", "dynamic", "guided", "auto", "runtime"],
+            &["monotonic", "nonmonotonic"],
+        ],
+        Depend => vec![&[
+            "in",
+            "out",
+            "inout",
+            "mutexinoutset",
+            "inoutset",
+            "depobj",
+            "sink",
+            "source",
+        ]],
+        Order => vec![&["reproducible", "unconstrained"]],
+        Default => vec![&["none", "shared", "private", "firstprivate"], CATEGORIES],
+        Defaultmap => vec![
+            &[
+                "alloc",
+                "storage",
+                "to",
+                "from",
+                "tofrom",
+                "firstprivate",
+                "private",
+                "none",
+                "default",
+                "present",
+                "self",
+            ],
+            CATEGORIES,
+        ],
+        AtomicDefaultMemOrder
+        | At
+        | Bind
+        | DeviceType
+        | Doacross
+        | Fail
+        | ProcBind
+        | Severity
+        | Update => vec![words(name)],
+        _ => Vec::new(),
+    }
+}
+
+/// The categories of variables.
+const CATEGORIES: &[&str] = &["scalar", "aggregate", "pointer", "allocatable", "all"];

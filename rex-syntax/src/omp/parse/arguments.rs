@@ -72,6 +72,7 @@ impl<'p> Parser<'p> {
             modifiers.retain(|modifier| !applies_to.range.contains_range(modifier.range));
         }
         self.check_words(name, &argument);
+        self.check_variables(name, &argument);
         argument
     }
 
@@ -143,6 +144,7 @@ impl<'p> Parser<'p> {
         tokens: &'p [Token],
     ) -> Option<Argument> {
         let Some(colon) = top_level_colon(self.text, tokens) else {
+            self.check_single(name, tokens);
             return Some(Argument::Expression {
                 modifiers: Vec::new(),
                 expression: inner,
@@ -161,6 +163,7 @@ impl<'p> Parser<'p> {
                 .collect(),
             _ => self.modifiers(before),
         };
+        self.check_single(name, after);
         match cover(after) {
             Some(expression) => Some(Argument::Expression {
                 modifiers,
@@ -393,7 +396,7 @@ fn top_level_colon(text: &str, tokens: &[Token]) -> Option<usize> {
     None
 }
 
-fn split_at_commas<'t>(text: &str, tokens: &'t [Token]) -> Vec<&'t [Token]> {
+pub(super) fn split_at_commas<'t>(text: &str, tokens: &'t [Token]) -> Vec<&'t [Token]> {
     split_at(text, tokens, |text| text == ",")
 }
 

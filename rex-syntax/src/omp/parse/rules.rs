@@ -42,26 +42,33 @@ impl Parser<'_> {
         for (idx, clause) in clauses.iter().enumerate() {
             let Some(first) = clauses[..idx]
                 .iter()
-                .find(|earlier| {
-                    let leaves = |clause: &Clause| clause.applies_to.clone().map(|to| to.leaves);
-                    earlier.name == clause.name && leaves(earlier) == leaves(clause)
-                })
+                .find(|earlier| earlier.name == clause.name && self.meet(earlier, clause))
                 .filter(|_| is_unique(clause.name))
             else {
                 continue;
             };
             let spelling = clause.name.spelling();
+            let place = match (&first.applies_to, &clause.applies_to) {
+                (None, None) => "on a directive",
+                _ => "for each construct",
+            };
             let first = self.place(first.range);
             let diagnostic = self
                 .error(
                     Code::DuplicateClause,
                     clause.range,
-                    format!("clause `{spelling}` may appear once on a directive"),
+                    format!("clause `{spelling}` may appear once {place}"),
                 )
                 .with_secondary(first, "first given here")
                 .with_help("keep one of the two");
             self.diagnostics.push(diagnostic);
         }
+    }
+
+    /// Whether two clauses of one name are for the same construct of the directive.
+    fn meet(&self, first: &Clause, second: &Clause) -> bool {
+        let mut leaves = self.leaves.iter();
+        leaves.any(|leaf| first.applies_to(*leaf) && second.applies_to(*leaf))
     }
 
     /// Reports clauses that are missing or exclude each other, and map types that the directive does not take.

@@ -3,7 +3,7 @@ use std::fmt::Write as _;
 use expect_test::{Expect, expect};
 
 use super::*;
-use crate::omp::clause::{ListItem, Locator, Step};
+use crate::omp::clause::{Argument, ListItem, Locator, Step};
 
 /// Parses one pragma and prints everything found.
 fn check(text: &str, expected: Expect) {

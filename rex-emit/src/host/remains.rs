@@ -3,7 +3,7 @@
 //! The statement that runs when a region was not offloaded then has the teams and threads that the program asks for. `teams` stands alone: inside other constructs of the host, in a task, or around
 //! what host compilers refuse in it, it is left out together with `distribute`.
 
-use rex_ir::region::{CanonicalLoop, Construct, ConstructId, Region, Relation};
+use rex_ir::region::{CanonicalLoop, Construct, ConstructId, Region, Relation, SharingAttribute};
 use rex_ir::ty::{Meaning, TypeId, TypeKind};
 use rex_syntax::TextRange;
 use rex_syntax::edit::EditSet;
@@ -81,6 +81,7 @@ impl Host<'_> {
         let inner = construct.leaves.get(1..).unwrap_or_default();
         if inner.iter().any(|leaf| !COMBINED.contains(leaf))
             || self.has_unknown_clauses(construct)
+            || has_first_and_last_of_teams(construct)
             || self.has_dependent_loops(construct)
             || self.counts_enumerators(construct)
         {
@@ -107,7 +108,6 @@ impl Host<'_> {
         let mut clauses =
             directives.flat_map(|idx| self.program.unit.directives[*idx].clauses.iter());
         clauses.any(|clause| match clause.name {
-            ClauseName::Induction => true,
             ClauseName::Reduction => clause
                 .modifiers()
                 .iter()
@@ -305,4 +305,17 @@ impl Host<'_> {
             |(_, name)| name.clone(),
         )
     }
+}
+
+/// Whether a variable of a construct with `distribute` has a first and a last value, which host compilers refuse there.
+fn has_first_and_last_of_teams(construct: &Construct) -> bool {
+    let is = |symbol, attribute: SharingAttribute| {
+        let mut all = construct.sharing.iter();
+        all.any(|it| it.symbol == symbol && it.attribute == attribute)
+    };
+    construct.has(Leaf::Distribute)
+        && construct.sharing.iter().any(|it| {
+            it.attribute == SharingAttribute::Firstprivate
+                && is(it.symbol, SharingAttribute::Lastprivate)
+        })
 }

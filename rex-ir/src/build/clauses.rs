@@ -4,6 +4,7 @@ use rex_syntax::TextRange;
 use rex_syntax::diag::{Code, Diagnostic};
 use rex_syntax::omp::clause::{Clause, ClauseName};
 use rex_syntax::omp::directive::Leaf;
+use rex_syntax::resolve;
 
 use super::Builder;
 use crate::region::ConstructId;
@@ -39,7 +40,6 @@ fn support(name: ClauseName) -> Support {
         DeviceType => Support::Unsupported("remove it, and use `if` to choose the host"),
         Detach => Support::Unsupported("use `nowait` and `taskwait`"),
         Copyin | Copyprivate => Support::Unsupported("use `firstprivate`"),
-        Induction => Support::Unsupported("compute the value from the iteration number"),
         Message => Support::Unsupported("remove it"),
         Replayable | Transparent => Support::Unsupported("use `depend` on each construct"),
         // Clauses of directives that are no device constructs: what they may stand on is checked where directives are read.
@@ -76,6 +76,7 @@ fn support(name: ClauseName) -> Support {
         | Inbranch
         | Inclusive
         | Indirect
+        | Induction
         | Inductor
         | Init
         | InitComplete
@@ -151,6 +152,20 @@ impl Builder<'_> {
                     }
                     Support::Harmless => {}
                 }
+            }
+        }
+    }
+
+    /// Reports the `induction` clauses that were not written out, of any construct: host compilers do not know them either.
+    pub(super) fn check_inductions(&mut self) {
+        for (idx, directive) in self.unit.directives.iter().enumerate() {
+            let Some(clause) = directive.clause(ClauseName::Induction) else {
+                continue;
+            };
+            if let Some(refusal) = resolve::refused_induction(self.unit, idx) {
+                let diagnostic =
+                    Diagnostic::new(refusal.code(), self.at(clause.range), refusal.headline());
+                self.diagnostics.push(diagnostic.with_help(refusal.help()));
             }
         }
     }

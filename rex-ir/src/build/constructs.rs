@@ -52,6 +52,7 @@ impl<'u> Builder<'u> {
 
     /// Every executable directive of the unit, as constructs.
     pub(super) fn read_constructs(&mut self) {
+        self.check_inductions();
         let unit = self.unit;
         let mut merged = vec![false; unit.directives.len()];
         for first in 0..unit.directives.len() {

@@ -432,9 +432,6 @@ impl<'p> Planner<'p> {
                 .find_map(|clause| match clause.name {
                     ClauseName::Copyin => Some((clause.range, "use `firstprivate`")),
                     ClauseName::Detach => Some((clause.range, "use `taskwait`")),
-                    ClauseName::Induction => {
-                        Some((clause.range, "compute the value from the iteration number"))
-                    }
                     _ => None,
                 })
         })

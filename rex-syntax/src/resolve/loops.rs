@@ -3,7 +3,7 @@
 //! New loops count the iterations of the user's from 0; each iteration declares the user's variable with its value. They are canonical again, so that the
 //! directive around them applies to them.
 
-mod canonical;
+pub(super) mod canonical;
 
 use text_size::TextRange;
 

@@ -1,4 +1,5 @@
-//! Directives that stand for other text, written out: metadirectives, variants of functions, `dispatch`, loop transformations.
+//! Directives that stand for other text, written out: metadirectives, variants of functions, `dispatch`, loop transformations,
+//! the clause `induction`.
 //!
 //! One round writes out what stands innermost of one kind; the text is read again after each. What cannot be written out stays, and is reported where device
 //! code has it.
@@ -6,6 +7,7 @@
 mod context;
 mod dispatch;
 mod indirect;
+mod induction;
 mod loops;
 mod metadirective;
 mod variant;
@@ -13,9 +15,11 @@ mod variant;
 use text_size::TextRange;
 
 use crate::edit::EditSet;
+use crate::omp::clause::ClauseName;
 use crate::omp::directive::Leaf;
 use crate::unit::Unit;
 
+pub use induction::{Refusal, refused_induction};
 pub use variant::{VARIANT_SUFFIX, VariantCall};
 pub(crate) use variant::{calls, for_devices_only};
 
@@ -35,6 +39,7 @@ pub(crate) fn edits(unit: &Unit) -> EditSet {
                 | Leaf::Interchange
                 | Leaf::Reverse
                 | Leaf::Fuse
+                | Leaf::DeclareInduction
         )
     };
     let any = unit
@@ -42,10 +47,10 @@ pub(crate) fn edits(unit: &Unit) -> EditSet {
         .iter()
         .filter_map(|directive| directive.first())
         .any(stands_for_text)
-        || unit
-            .directives
-            .iter()
-            .any(|directive| indirect::is_indirect(unit.tree.text(), directive));
+        || unit.directives.iter().any(|directive| {
+            indirect::is_indirect(unit.tree.text(), directive)
+                || directive.clause(ClauseName::Induction).is_some()
+        });
     if !any {
         return EditSet::new();
     }
@@ -54,6 +59,7 @@ pub(crate) fn edits(unit: &Unit) -> EditSet {
         variant::edits,
         dispatch::edits,
         loops::edits,
+        induction::edits,
         indirect::edits,
     ];
     rounds

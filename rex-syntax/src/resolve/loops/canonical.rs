@@ -5,28 +5,40 @@ use crate::kind::{Field, Kind};
 use crate::lex::{significant_tokens, whole};
 
 /// A canonical loop of the user.
-pub(super) struct Loop<'t> {
+pub(in crate::resolve) struct Loop<'t> {
     /// `for (..)`
-    pub(super) head: &'t str,
-    pub(super) body: Node<'t>,
-    pub(super) variable: &'t str,
+    pub(in crate::resolve) head: &'t str,
+    pub(in crate::resolve) body: Node<'t>,
+    pub(in crate::resolve) variable: &'t str,
     /// Its type.
-    pub(super) ty: String,
-    pub(super) lower: String,
+    pub(in crate::resolve) ty: String,
+    pub(in crate::resolve) lower: String,
     /// How many iterations there are.
-    pub(super) count: String,
+    pub(in crate::resolve) count: String,
     /// What an iteration adds.
-    pub(super) step: String,
+    pub(in crate::resolve) step: String,
 }
 
 impl Loop<'_> {
     /// The variable that counts its iterations.
-    pub(super) fn number(&self) -> String {
+    pub(in crate::resolve) fn number(&self) -> String {
         format!("{}_number", self.variable)
     }
 
+    /// The number of the iteration in which the user's variable has the value that it has.
+    pub(in crate::resolve) fn iteration(&self) -> String {
+        let (span, size) = match self.step.strip_prefix('-') {
+            None => (distance(&self.lower, self.variable, &self.ty), &*self.step),
+            Some(size) => (distance(self.variable, &self.lower, &self.ty), size),
+        };
+        match operand(size).as_str() {
+            "1" => format!("({span})"),
+            size => format!("(({span}) / {size})"),
+        }
+    }
+
     /// The user's variable in the iteration with this number.
-    pub(super) fn declaration(&self, number: &str) -> String {
+    pub(in crate::resolve) fn declaration(&self, number: &str) -> String {
         let distance = match self.step.as_str() {
             "1" => number.to_string(),
             step => format!("{number} * {}", operand(step)),
@@ -44,7 +56,7 @@ impl Loop<'_> {
 }
 
 /// `n` loops, each the only statement of the one around it and none with bounds that depend on another.
-pub(super) fn nest(statement: Node<'_>, n: usize) -> Option<Vec<Loop<'_>>> {
+pub(in crate::resolve) fn nest(statement: Node<'_>, n: usize) -> Option<Vec<Loop<'_>>> {
     let mut loops: Vec<Loop<'_>> = Vec::new();
     let mut current = statement;
     while loops.len() < n {
@@ -64,7 +76,7 @@ pub(super) fn nest(statement: Node<'_>, n: usize) -> Option<Vec<Loop<'_>>> {
     Some(loops)
 }
 
-pub(super) fn loop_at(node: Node<'_>) -> Option<Loop<'_>> {
+pub(in crate::resolve) fn loop_at(node: Node<'_>) -> Option<Loop<'_>> {
     if node.kind() != Kind::ForStatement {
         return None;
     }
@@ -107,23 +119,17 @@ pub(super) fn loop_at(node: Node<'_>) -> Option<Loop<'_>> {
     let step = step_of(node.field(Field::Update)?, variable)?;
     let lower = lower.text();
     let is_down = step.starts_with('-');
-    let size = step.trim_start_matches('-');
     let (from, to) = match is_down {
         false => (lower, bound),
         true => (bound, lower),
     };
-    let extra = match relation {
-        "<=" | ">=" => " + 1",
-        "<" | ">" | "!=" => "",
+    let extra = match (relation, is_down) {
+        ("<=", false) | (">=", true) => " + 1",
+        ("<", false) | (">", true) | ("!=", _) => "",
         _ => return None,
     };
-    let (from, to) = (operand(from), operand(to));
-    let span = match (from.as_str(), is_integer(&ty)) {
-        ("0", _) => format!("(long long){to}{extra}"),
-        (_, true) => format!("(long long){to} - (long long){from}{extra}"),
-        (_, false) => format!("(long long)({to} - {from}){extra}"),
-    };
-    let size = operand(size);
+    let span = format!("{}{extra}", distance(from, to, &ty));
+    let size = operand(step.trim_start_matches('-'));
     let count = match size.as_str() {
         "1" => format!("({span})"),
         _ => format!("(({span} + {size} - 1) / {size})"),
@@ -141,6 +147,16 @@ pub(super) fn loop_at(node: Node<'_>) -> Option<Loop<'_>> {
         },
         step,
     })
+}
+
+/// How far it is from one value of a variable to another.
+fn distance(from: &str, to: &str, ty: &str) -> String {
+    let (from, to) = (operand(from), operand(to));
+    match (from.as_str(), is_integer(ty)) {
+        ("0", _) => format!("(long long){to}"),
+        (_, true) => format!("(long long){to} - (long long){from}"),
+        (_, false) => format!("(long long)({to} - {from})"),
+    }
 }
 
 /// Whether the words of a type are those of an integer.
@@ -192,7 +208,7 @@ fn step_of(update: Node<'_>, variable: &str) -> Option<String> {
     }
 }
 
-fn operand(text: &str) -> String {
+pub(in crate::resolve) fn operand(text: &str) -> String {
     match text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
         true => text.to_string(),
         false => format!("({text})"),
@@ -217,6 +233,6 @@ fn declared_type(name: Node<'_>) -> Option<String> {
     None
 }
 
-pub(super) fn mentions(text: &str, word: &str) -> bool {
+pub(in crate::resolve) fn mentions(text: &str, word: &str) -> bool {
     significant_tokens(text, whole(text)).any(|token| token.text(text) == word)
 }

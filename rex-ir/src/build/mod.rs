@@ -8,6 +8,7 @@ mod auto;
 mod c_only;
 mod carriers;
 mod case_ranges;
+mod clause_rules;
 mod clauses;
 mod closures;
 mod collapse;
@@ -277,6 +278,7 @@ impl<'u> Builder<'u> {
         self.check_branches();
         self.check_sharing_of_variables();
         self.check_sharing_of_worksharing();
+        self.check_arguments();
         self.separate_homonyms();
         self.read_regions();
         self.share_in_tasks();

@@ -205,7 +205,19 @@ impl<'p> Parser<'p> {
                 "write a kind first, such as `static`",
             );
         }
-        let chunk = tokens.get(kind_end + 1..).and_then(cover);
+        let after = tokens.get(kind_end + 1..).unwrap_or_default();
+        let chunk = cover(after);
+        self.check_single(name, after);
+        if let (Some(chunk), Some(kind)) = (chunk, modifiers.last())
+            && let kind @ ("auto" | "runtime") = slice(self.text, kind.word)
+        {
+            self.push_error(
+                Code::ClauseSyntax,
+                chunk,
+                format!("`{kind}` takes no size of chunks"),
+                "remove it, or choose another kind",
+            );
+        }
         Some(match chunk {
             Some(expression) => Argument::Expression {
                 modifiers,

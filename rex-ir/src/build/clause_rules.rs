@@ -1,0 +1,315 @@
+//! What the arguments of clauses must be in device constructs, as far as their values and types are known: numbers of some size, pointers,
+//! lengths of sections, and variables that no other clause gives something else.
+
+use rex_syntax::TextRange;
+use rex_syntax::diag::{Code, Diagnostic};
+use rex_syntax::lex::{self, TokenKind};
+use rex_syntax::omp::clause::{Clause, ClauseName, Locator, Section, Step};
+use rex_syntax::omp::directive::Leaf;
+
+use super::Builder;
+use crate::region::{Construct, DataSharing, ReductionOperation, SharingAttribute};
+use crate::symbol::{Symbol, SymbolId};
+use crate::ty::{Category, Meaning, TypeKind};
+
+/// The least number that a clause takes.
+///
+/// # Source
+/// OpenMP 5.2, the restrictions of these clauses. `device` takes `omp_initial_device`, which is -1.
+fn least(name: ClauseName) -> Option<i64> {
+    use ClauseName::*;
+    match name {
+        DistSchedule | Grainsize | NumTasks | NumTeams | NumThreads | Ordered | Partial
+        | Safelen | Schedule | Simdlen | ThreadLimit => Some(1),
+        Priority => Some(0),
+        Device => Some(-1),
+        _ => None,
+    }
+}
+
+/// What a number must be at least, in words.
+fn demand(least: i64) -> &'static str {
+    match least {
+        1 => "a positive integer",
+        0 => "an integer that is not negative",
+        _ => "the number of a device",
+    }
+}
+
+impl Builder<'_> {
+    /// Reports arguments that their clauses cannot have, in constructs for devices and inside them.
+    pub(super) fn check_arguments(&mut self) {
+        let mut found = Vec::new();
+        let unit = self.unit;
+        let constructs: Vec<&Construct> = self.constructs.values().collect();
+        for construct in constructs {
+            let is_for_devices = construct
+                .leaves
+                .first()
+                .is_some_and(|leaf| leaf.is_device());
+            if !is_for_devices && !self.is_on_device(construct) {
+                continue;
+            }
+            found.extend(
+                construct
+                    .sharing
+                    .iter()
+                    .filter_map(|it| self.wrong_copy(it)),
+            );
+            for directive in construct
+                .directives
+                .iter()
+                .map(|idx| &unit.directives[*idx])
+            {
+                for clause in &directive.clauses {
+                    found.extend(self.wrong_number(clause));
+                    found.extend(self.wrong_pointers(clause));
+                    found.extend(self.wrong_sections(clause));
+                }
+                if directive.has(Leaf::Target) {
+                    found.extend(self.mapped_and_private(construct, &directive.clauses));
+                }
+            }
+        }
+        for diagnostic in found {
+            self.diagnostics.push(diagnostic);
+        }
+    }
+
+    fn wrong_number(&self, clause: &Clause) -> Option<Diagnostic> {
+        let least = least(clause.name)?;
+        let number = clause.expression()?;
+        let spelling = clause.name.spelling();
+        let headline = format!("`{spelling}` needs {}", demand(least));
+        let wrong = |note| {
+            Diagnostic::new(Code::ClauseSyntax, self.at(number), headline.as_str()).with_note(note)
+        };
+        if let Some(value) = self.constant_value(number) {
+            return (value < least).then(|| wrong(format!("this is {value}")));
+        }
+        let mut tokens = lex::significant_tokens(self.source, number);
+        let token = tokens.next().filter(|_| tokens.next().is_none())?;
+        match token.kind {
+            TokenKind::Identifier => {
+                let found = self
+                    .scopes
+                    .resolve(&self.symbols, self.text(number), number)?;
+                let symbol = &self.symbols[found];
+                let is_wrong = symbol.kind.is_variable() && self.is_no_integer(symbol);
+                is_wrong.then(|| {
+                    let name = &symbol.name;
+                    wrong(format!(
+                        "`{name}` has the type `{}`",
+                        self.types.spell(symbol.ty)
+                    ))
+                })
+            }
+            TokenKind::String => Some(wrong("this is a string".to_owned())),
+            TokenKind::Number if is_fraction(self.text(number)) => {
+                Some(wrong("this is no integer".to_owned()))
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether a variable is of a type that no language converts to an index: numbers with fractions, and pointers.
+    fn is_no_integer(&self, symbol: &Symbol) -> bool {
+        let ty = self.types.object_type(symbol.ty);
+        match &self.types.get(ty).kind {
+            TypeKind::Pointer(_) | TypeKind::Array { .. } => true,
+            TypeKind::Named { meaning, .. } => {
+                matches!(meaning, Meaning::Float { .. } | Meaning::WideArithmetic)
+            }
+            TypeKind::Reference(_) | TypeKind::Function { .. } => false,
+        }
+    }
+
+    /// List items of `is_device_ptr` and `use_device_ptr` that are no pointers. Arrays are pointers there.
+    fn wrong_pointers(&self, clause: &Clause) -> Vec<Diagnostic> {
+        if !matches!(
+            clause.name,
+            ClauseName::IsDevicePtr | ClauseName::UseDevicePtr
+        ) {
+            return Vec::new();
+        }
+        let is_no_pointer = |symbol: &Symbol| {
+            let ty = self.types.object_type(symbol.ty);
+            let is_array = matches!(self.types.get(ty).kind, TypeKind::Array { .. });
+            let category = self.types.category(ty);
+            symbol.kind.is_variable()
+                && !is_array
+                && matches!(
+                    category,
+                    Category::Scalar | Category::WideScalar | Category::Aggregate
+                )
+        };
+        let named = whole_variables(clause).filter_map(|root| {
+            let found = self.scopes.resolve(&self.symbols, self.text(root), root)?;
+            let symbol = &self.symbols[found];
+            is_no_pointer(symbol).then_some((root, symbol))
+        });
+        let spelling = clause.name.spelling();
+        named
+            .map(|(at, symbol)| {
+                let name = &symbol.name;
+                let headline = format!("`{spelling}` takes pointers: `{name}` is none");
+                Diagnostic::new(Code::MapListItem, self.at(at), headline)
+                    .with_note(format!("its type is `{}`", self.types.spell(symbol.ty)))
+                    .with_help("for the storage of a variable there are `has_device_addr` and `use_device_addr`")
+            })
+            .collect()
+    }
+
+    /// Sections whose length is negative, or whose stride is not positive.
+    fn wrong_sections(&self, clause: &Clause) -> Vec<Diagnostic> {
+        let sections = clause
+            .items()
+            .iter()
+            .flat_map(|item| sections(&item.locator));
+        let mut found = Vec::new();
+        for section in sections {
+            for (part, least, what) in [
+                (section.length, 0, "the length of a section is not negative"),
+                (section.stride, 1, "the stride of a section is positive"),
+            ] {
+                let value = part.and_then(|part| Some((part, self.constant_value(part)?)));
+                if let Some((at, value)) = value.filter(|(_, value)| *value < least) {
+                    found.push(
+                        Diagnostic::new(Code::MapListItem, self.at(at), what)
+                            .with_note(format!("this is {value}")),
+                    );
+                }
+            }
+        }
+        found
+    }
+
+    /// Variables of a `target` directive that one clause maps or hands over, and another one copies or hands over otherwise.
+    fn mapped_and_private(&self, construct: &Construct, clauses: &[Clause]) -> Vec<Diagnostic> {
+        let mut named: Vec<(SymbolId, TextRange, ClauseName)> = Vec::new();
+        for clause in clauses {
+            let is_copied = match clause.name {
+                ClauseName::Private | ClauseName::Firstprivate => true,
+                ClauseName::Map | ClauseName::IsDevicePtr | ClauseName::HasDeviceAddr => false,
+                _ => continue,
+            };
+            for root in whole_variables(clause) {
+                let Some(symbol) = self.scopes.resolve(&self.symbols, self.text(root), root) else {
+                    continue;
+                };
+                // The copies of an inner construct are made of what the outer one maps.
+                let is_for_target = !is_copied
+                    || construct
+                        .sharing
+                        .iter()
+                        .any(|listed| listed.at == root && listed.on == Leaf::Target);
+                if is_for_target {
+                    named.push((symbol, root, clause.name));
+                }
+            }
+        }
+        named.sort_by_key(|(_, at, _)| at.start());
+        let copies = [ClauseName::Private, ClauseName::Firstprivate];
+        let conflicts = named.iter().enumerate().filter_map(|(idx, item)| {
+            let first = named[..idx].iter().find(|first| {
+                // Two kinds of copies are reported with the other data-sharing attributes.
+                let are_copies = copies.contains(&first.2) && copies.contains(&item.2);
+                first.0 == item.0 && first.2 != item.2 && !are_copies
+            })?;
+            Some((first, item))
+        });
+        conflicts
+            .map(|(first, item)| {
+                let name = &self.symbols[item.0].name;
+                let (clause, other) = (item.2.spelling(), first.2.spelling());
+                let headline = format!("`{name}` cannot be in `{clause}` and in `{other}`");
+                Diagnostic::new(Code::SharingConflict, self.at(item.1), headline)
+                    .with_secondary(self.at(first.1), "named here")
+                    .with_help(format!("name `{name}` in one of the clauses"))
+            })
+            .collect()
+    }
+
+    /// A copy that nothing could be assigned to, or that the operation of its reduction does not take.
+    fn wrong_copy(&self, listed: &DataSharing) -> Option<Diagnostic> {
+        let symbol = &self.symbols[listed.symbol];
+        let name = &symbol.name;
+        let ty = self.types.desugar(symbol.ty);
+        let is_constant = (self.types.get(symbol.ty).is_const || self.types.get(ty).is_const)
+            && matches!(
+                self.types.category(ty),
+                Category::Scalar | Category::Pointer
+            );
+        let needs_assignment = matches!(
+            listed.attribute,
+            SharingAttribute::Private | SharingAttribute::Lastprivate | SharingAttribute::Linear(_)
+        ) || matches!(
+            &listed.attribute,
+            SharingAttribute::Reduction { section: Some(steps), .. } if steps.is_empty()
+        );
+        if is_constant && needs_assignment {
+            let headline = format!("`{name}` is constant: no thread can assign to its copy");
+            let diagnostic = Diagnostic::new(Code::SharingConflict, self.at(listed.at), headline);
+            return Some(diagnostic.with_help("use `firstprivate`, or leave it out of the clause"));
+        }
+        let SharingAttribute::Reduction { operation, .. } = &listed.attribute else {
+            return None;
+        };
+        let is_bitwise = matches!(
+            operation,
+            ReductionOperation::BitAnd | ReductionOperation::BitOr | ReductionOperation::BitXor
+        );
+        let element = self
+            .types
+            .object_type(self.types.innermost_element(symbol.ty));
+        let has_fractions = matches!(
+            self.types.get(element).kind,
+            TypeKind::Named {
+                meaning: Meaning::Float { .. } | Meaning::WideArithmetic,
+                ..
+            }
+        );
+        (is_bitwise && has_fractions).then(|| {
+            let headline = format!("`{name}` has no bits that an operator could combine");
+            Diagnostic::new(Code::ReductionOperand, self.at(listed.at), headline)
+                .with_note(format!("its type is `{}`", self.types.spell(symbol.ty)))
+                .with_help("reduce an integer, or use `&&` or `||`")
+        })
+    }
+}
+
+/// The places of list items that are whole variables.
+fn whole_variables(clause: &Clause) -> impl Iterator<Item = TextRange> {
+    clause
+        .items()
+        .iter()
+        .filter_map(|item| match &item.locator {
+            Locator::Path(path) if path.steps.is_empty() => Some(path.root),
+            Locator::Path(_) | Locator::Expression(_) | Locator::SectionOf(..) => None,
+        })
+}
+
+fn sections(locator: &Locator) -> Vec<&Section> {
+    match locator {
+        Locator::Path(path) => path
+            .steps
+            .iter()
+            .filter_map(|step| match step {
+                Step::Section(section) => Some(section),
+                Step::Member(_)
+                | Step::Arrow(_)
+                | Step::Index(_)
+                | Step::Deref
+                | Step::Shape(_) => None,
+            })
+            .collect(),
+        Locator::SectionOf(_, section) => vec![section],
+        Locator::Expression(_) => Vec::new(),
+    }
+}
+
+/// Whether a decimal number has a fraction or an exponent.
+fn is_fraction(number: &str) -> bool {
+    let is_hexadecimal = number.starts_with("0x") || number.starts_with("0X");
+    !is_hexadecimal && number.contains(['.', 'e', 'E'])
+}

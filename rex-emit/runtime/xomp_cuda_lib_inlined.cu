@@ -1053,11 +1053,12 @@ REX_BOTH void *rex_memchr(const void *memory, int c, size_t bytes) {
   return nullptr;
 }
 
-/// `strtoll`, but for `errno`: what is too large becomes the nearest value.
-REX_BOTH long long rex_strtoll(const char *text, char **end, int base) {
+/// The digits of an integer at `text`, as `strtoll` and its kin read them, but for `errno`; what is larger than a limit becomes that limit.
+REX_BOTH unsigned long long rex_integer(const char *text, char **end, int base, unsigned long long positive_limit,
+                                        unsigned long long negative_limit, bool &is_negative, bool &is_too_large) {
   const char *at = text;
   while (rex_isspace(static_cast<unsigned char>(*at))) ++at;
-  const bool is_negative = *at == '-';
+  is_negative = *at == '-';
   if (*at == '-' || *at == '+') ++at;
   const bool has_prefix = at[0] == '0' && (at[1] == 'x' || at[1] == 'X') && rex_isxdigit(static_cast<unsigned char>(at[2]));
   if ((base == 0 || base == 16) && has_prefix) {
@@ -1066,23 +1067,278 @@ REX_BOTH long long rex_strtoll(const char *text, char **end, int base) {
   } else if (base == 0) {
     base = *at == '0' ? 8 : 10;
   }
-  const unsigned long long largest = 0x7fffffffffffffffULL + (is_negative ? 1 : 0);
+  const unsigned long long limit = is_negative ? negative_limit : positive_limit;
   unsigned long long value = 0;
+  is_too_large = false;
   const char *digits = at;
   for (;; ++at) {
     const int c = rex_tolower(static_cast<unsigned char>(*at));
     const int digit = rex_isdigit(c) ? c - '0' : rex_islower(c) ? c - 'a' + 10 : base;
     if (digit >= base) break;
-    const unsigned long long room = (largest - static_cast<unsigned>(digit)) / static_cast<unsigned>(base);
-    value = value > room ? largest : value * static_cast<unsigned>(base) + static_cast<unsigned>(digit);
+    const unsigned long long room = (limit - static_cast<unsigned>(digit)) / static_cast<unsigned>(base);
+    is_too_large = is_too_large || value > room;
+    value = is_too_large ? limit : value * static_cast<unsigned>(base) + static_cast<unsigned>(digit);
   }
   if (end) *end = const_cast<char *>(at == digits ? text : at);
+  return value;
+}
+REX_BOTH long long rex_strtoll(const char *text, char **end, int base) {
+  const unsigned long long largest = 0x7fffffffffffffffULL;
+  bool is_negative, is_too_large;
+  const unsigned long long value = rex_integer(text, end, base, largest, largest + 1, is_negative, is_too_large);
   return static_cast<long long>(is_negative ? 0 - value : value);
 }
+REX_BOTH unsigned long long rex_strtoull(const char *text, char **end, int base) {
+  const unsigned long long largest = ~0ULL;
+  bool is_negative, is_too_large;
+  const unsigned long long value = rex_integer(text, end, base, largest, largest, is_negative, is_too_large);
+  return is_negative && !is_too_large ? 0 - value : value;
+}
+REX_BOTH unsigned long rex_strtoul(const char *text, char **end, int base) { return rex_strtoull(text, end, base); }
 REX_BOTH long rex_strtol(const char *text, char **end, int base) { return rex_strtoll(text, end, base); }
 REX_BOTH long long rex_atoll(const char *text) { return rex_strtoll(text, nullptr, 10); }
 REX_BOTH long rex_atol(const char *text) { return rex_strtoll(text, nullptr, 10); }
 REX_BOTH int rex_atoi(const char *text) { return static_cast<int>(rex_strtoll(text, nullptr, 10)); }
+
+/// What `rex_rounded` has to know of a type: its digits, the exponent of its least number, and an integer of its size.
+template <typename Number> struct rex_format;
+template <> struct rex_format<double> {
+  typedef uint64_t bits;
+  enum { digits = 53, least = -1074, infinity = 0x7ff };
+};
+template <> struct rex_format<float> {
+  typedef uint32_t bits;
+  enum { digits = 24, least = -149, infinity = 0xff };
+};
+
+/// The number next to `value` * 2^`exponent`, of two the even one. `more` says that the value is a little larger, by less than 2^`exponent`.
+template <typename Number> REX_BOTH Number rex_rounded(uint64_t value, int exponent, bool more) {
+  typedef rex_format<Number> format;
+  uint64_t encoded = 0;
+  if (value) {
+    for (; !(value >> 63); value <<= 1) --exponent;
+    int dropped = 64 - format::digits;
+    if (exponent + dropped < format::least) dropped = format::least - exponent;
+    if (dropped <= 64) {
+      const uint64_t half = uint64_t(1) << (dropped - 1);
+      const uint64_t rest = value & (half | (half - 1));
+      uint64_t kept = dropped == 64 ? 0 : value >> dropped;
+      if (rest > half || (rest == half && (more || kept % 2 == 1))) ++kept;
+      // The first digit of what is kept, which the format leaves out, counts the exponent up by one.
+      const uint64_t infinity = uint64_t(format::infinity) << (format::digits - 1);
+      const uint64_t steps = static_cast<uint64_t>(exponent + dropped - format::least);
+      encoded = steps >= format::infinity ? infinity : (steps << (format::digits - 1)) + kept;
+      if (encoded > infinity) encoded = infinity;
+    }
+  }
+  const typename format::bits bits = static_cast<typename format::bits>(encoded);
+  Number number;
+  memcpy(&number, &bits, sizeof number);
+  return number;
+}
+
+/// A decimal fraction 0.ddd... * 10^`point`. Digits behind the last that can decide how a number is rounded are only known to be there.
+struct rex_decimal {
+  enum { limit = 800, most_carried = 19 };
+  unsigned char digits[limit + most_carried];
+  int count, point;
+  bool has_more;
+
+  REX_BOTH void append(int digit) {
+    if (count < limit) digits[count++] = static_cast<unsigned char>(digit);
+    else has_more = has_more || digit != 0;
+  }
+  /// Divides by 2^`by`, at most 60.
+  REX_BOTH void halve(int by) {
+    uint64_t rest = 0;
+    int read = 0;
+    for (; !(rest >> by); ++read) rest = rest * 10 + (read < count ? digits[read] : 0);
+    point -= read - 1;
+    const int known = count;
+    count = 0;
+    for (;; ++read) {
+      append(static_cast<int>(rest >> by)); // never behind what is still to be read, unless nothing is
+      rest &= (uint64_t(1) << by) - 1;
+      if (read >= known && rest == 0) break;
+      rest = rest * 10 + (read < known ? digits[read] : 0);
+    }
+    trim();
+  }
+  /// Multiplies by 2^`by`, at most 60.
+  REX_BOTH void twice(int by) {
+    uint64_t carried = 0;
+    for (int i = count - 1; i >= 0; --i) {
+      carried += static_cast<uint64_t>(digits[i]) << by;
+      digits[i + most_carried] = static_cast<unsigned char>(carried % 10);
+      carried /= 10;
+    }
+    int first = most_carried;
+    for (; carried; carried /= 10) digits[--first] = static_cast<unsigned char>(carried % 10);
+    const int length = count + most_carried - first;
+    point += most_carried - first;
+    count = 0;
+    for (int i = 0; i < length; ++i) append(digits[first + i]);
+    trim();
+  }
+  REX_BOTH void trim() {
+    while (count > 0 && digits[count - 1] == 0) --count;
+  }
+  template <typename Number> REX_BOTH Number rounded() {
+    if (count == 0 || point < -400) return 0;
+    if (point > 400) return rex_rounded<Number>(1, 1 << 20, false);
+    int exponent = 0;
+    // To between 1/2 and 1: 8^n is less than 10^n, and more than a tenth of it for n = 1.
+    while (point > 0) {
+      const int by = point < 20 ? 3 * point : 60;
+      halve(by);
+      exponent += by;
+    }
+    while (point < 0 || digits[0] < 5) {
+      const int by = point == 0 ? 1 : point > -20 ? -3 * point : 60;
+      twice(by);
+      exponent -= by;
+    }
+    twice(60);
+    uint64_t value = 0;
+    for (int i = 0; i < point; ++i) value = value * 10 + (i < count ? digits[i] : 0);
+    return rex_rounded<Number>(value, exponent - 60, has_more || count > point);
+  }
+};
+
+/// Whether a text begins with a word of small letters, in letters of any size.
+REX_BOTH bool rex_begins_with(const char *text, const char *word) { return rex_strncasecmp(text, word, rex_strlen(word)) == 0; }
+
+/// Reads `e+12` after a number: what stands before a sign and digits is a letter.
+REX_BOTH const char *rex_exponent(const char *at, char letter, int &exponent) {
+  if (rex_tolower(static_cast<unsigned char>(*at)) != letter) return at;
+  const char *digits = at + 1;
+  const bool is_negative = *digits == '-';
+  if (*digits == '-' || *digits == '+') ++digits;
+  if (!rex_isdigit(static_cast<unsigned char>(*digits))) return at;
+  int value = 0;
+  // Beyond all that a text of some length can make good.
+  for (; rex_isdigit(static_cast<unsigned char>(*digits)); ++digits)
+    if (value < 100000000) value = value * 10 + (*digits - '0');
+  exponent += is_negative ? -value : value;
+  return digits;
+}
+
+/// `0x1.8p3`, after `0x`.
+template <typename Number> REX_BOTH const char *rex_hexadecimal(const char *at, Number &number) {
+  uint64_t value = 0;
+  int exponent = 0;
+  bool has_point = false, has_more = false;
+  for (;; ++at) {
+    const int c = rex_tolower(static_cast<unsigned char>(*at));
+    if (c == '.' && !has_point) {
+      has_point = true;
+      continue;
+    }
+    if (!rex_isxdigit(c)) break;
+    const unsigned digit = static_cast<unsigned>(rex_isdigit(c) ? c - '0' : c - 'a' + 10);
+    const bool is_kept = !(value >> 60);
+    if (is_kept) value = value * 16 + digit;
+    else has_more = has_more || digit != 0;
+    exponent += (is_kept ? 0 : 4) - (has_point ? 4 : 0);
+  }
+  at = rex_exponent(at, 'p', exponent);
+  number = rex_rounded<Number>(value, exponent, has_more);
+  return at;
+}
+
+/// `12.5e3`
+template <typename Number> REX_BOTH const char *rex_decimal_number(const char *at, Number &number) {
+  rex_decimal decimal;
+  decimal.count = decimal.point = 0;
+  decimal.has_more = false;
+  bool has_point = false;
+  for (;; ++at) {
+    if (*at == '.' && !has_point) {
+      has_point = true;
+      continue;
+    }
+    if (!rex_isdigit(static_cast<unsigned char>(*at))) break;
+    const bool leads = *at == '0' && decimal.count == 0;
+    if (!leads) decimal.append(*at - '0');
+    decimal.point += (has_point || leads ? 0 : 1) - (has_point && leads ? 1 : 0);
+  }
+  int exponent = 0;
+  at = rex_exponent(at, 'e', exponent);
+  decimal.point += exponent;
+  decimal.trim();
+  number = decimal.rounded<Number>();
+  return at;
+}
+
+/// `strtod` and `strtof`, but for `errno`; every number is rounded as C's are.
+template <typename Number> REX_BOTH Number rex_number(const char *text, char **end) {
+  const char *at = text;
+  while (rex_isspace(static_cast<unsigned char>(*at))) ++at;
+  const bool is_negative = *at == '-';
+  if (*at == '-' || *at == '+') ++at;
+  const bool has_prefix = at[0] == '0' && (at[1] == 'x' || at[1] == 'X');
+  Number number = 0;
+  if (has_prefix && rex_isxdigit(static_cast<unsigned char>(at[at[2] == '.' ? 3 : 2]))) {
+    at = rex_hexadecimal(at + 2, number);
+  } else if (rex_isdigit(static_cast<unsigned char>(at[*at == '.' ? 1 : 0]))) {
+    at = rex_decimal_number(at, number);
+  } else if (rex_begins_with(at, "inf")) {
+    number = rex_rounded<Number>(1, 1 << 20, false);
+    at += rex_begins_with(at, "infinity") ? 8 : 3;
+  } else if (rex_begins_with(at, "nan")) {
+    const Number infinity = rex_rounded<Number>(1, 1 << 20, false);
+    number = infinity - infinity;
+    at += 3;
+    const char *close = at;
+    if (*close == '(')
+      for (++close; rex_isalnum(static_cast<unsigned char>(*close)) || *close == '_'; ++close) {}
+    if (close > at && *close == ')') at = close + 1;
+  } else {
+    if (end) *end = const_cast<char *>(text);
+    return 0;
+  }
+  if (end) *end = const_cast<char *>(at);
+  return is_negative ? -number : number;
+}
+REX_BOTH double rex_strtod(const char *text, char **end) { return rex_number<double>(text, end); }
+REX_BOTH float rex_strtof(const char *text, char **end) { return rex_number<float>(text, end); }
+REX_BOTH double rex_atof(const char *text) { return rex_number<double>(text, nullptr); }
+
+/// Sorts by a heap: in place, in a time that no order of the elements makes worse.
+template <typename Compare> REX_BOTH void rex_qsort(void *elements, size_t count, size_t size, Compare compare) {
+  unsigned char *const first = static_cast<unsigned char *>(elements);
+  const auto swap = [=](size_t one, size_t other) {
+    unsigned char *const a = first + one * size, *const b = first + other * size;
+    for (size_t i = 0; i < size; ++i) {
+      const unsigned char byte = a[i];
+      a[i] = b[i];
+      b[i] = byte;
+    }
+  };
+  size_t heap = count / 2; // elements from here on have none below them that are larger
+  size_t end = count;
+  while (end > 1) {
+    if (heap > 0) --heap;
+    else swap(0, --end);
+    for (size_t at = heap, below = 2 * at + 1; below < end; at = below, below = 2 * at + 1) {
+      if (below + 1 < end && compare(first + below * size, first + (below + 1) * size) < 0) ++below;
+      if (compare(first + at * size, first + below * size) >= 0) break;
+      swap(at, below);
+    }
+  }
+}
+template <typename Compare>
+REX_BOTH void *rex_bsearch(const void *key, const void *elements, size_t count, size_t size, Compare compare) {
+  const unsigned char *first = static_cast<const unsigned char *>(elements);
+  while (count > 0) {
+    const unsigned char *middle = first + count / 2 * size;
+    const int order = compare(key, middle);
+    if (order == 0) return const_cast<unsigned char *>(middle);
+    if (order > 0) first = middle + size;
+    count = order > 0 ? count - count / 2 - 1 : count / 2;
+  }
+  return nullptr;
+}
 
 /// What `div` gives; it becomes a `div_t` where one is wanted.
 template <typename Number> struct rex_division {

@@ -21,7 +21,7 @@ pub(super) fn in_macro(program: &Program, text: &str) -> String {
         };
         // A member, another namespace's, the name of the macro itself, or the program's own.
         let is_other = matches!(before, "." | "->" | "::" | "define");
-        if is_other || program.functions.values().any(|it| it.name == name) {
+        if is_other || program.functions_named(name).next().is_some() {
             continue;
         }
         out.push_str(&text[copied..usize::from(first.range.start())]);

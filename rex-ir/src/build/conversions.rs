@@ -73,10 +73,10 @@ impl<'u> Builder<'u> {
                 continue;
             };
             // What the program defines under this name is its own.
-            let mut named = self.functions.values().filter(|it| it.name == word);
+            let mut named = self.function_index.named(word).iter();
             let is_own = match name.text().rsplit_once("::") {
                 Some(("std", _)) => false,
-                Some(_) => named.any(|it| it.namespaces.is_empty()),
+                Some(_) => named.any(|id| self.functions[*id].namespaces.is_empty()),
                 None => {
                     let found = self.scopes.resolve(&self.symbols, word, name.range());
                     found.is_some() || named.next().is_some()

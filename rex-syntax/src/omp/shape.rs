@@ -160,6 +160,13 @@ pub(crate) fn is_unique(name: ClauseName) -> bool {
     )
 }
 
+/// The types of dependences, and other words of a clause.
+macro_rules! dependence_types {
+    [$($other:literal),*] => {
+        &["in", "out", "inout", "mutexinoutset", "inoutset", "depobj", $($other),*]
+    };
+}
+
 /// The words a clause accepts before its colon (or alone), where the set is closed. Empty: anything is accepted.
 pub(crate) fn words(name: ClauseName) -> &'static [&'static str] {
     use ClauseName::*;
@@ -186,39 +193,10 @@ pub(crate) fn words(name: ClauseName) -> &'static [&'static str] {
             "ompx_hold",
             "ompx_attach",
         ],
-        Depend => &[
-            "in",
-            "out",
-            "inout",
-            "mutexinoutset",
-            "inoutset",
-            "depobj",
-            "sink",
-            "source",
-            "iterator",
-        ],
+        Depend => dependence_types!["sink", "source", "iterator"],
         Doacross => &["sink", "source"],
-        Init => &[
-            "target",
-            "targetsync",
-            "prefer_type",
-            "in",
-            "out",
-            "inout",
-            "mutexinoutset",
-            "inoutset",
-            "depobj",
-        ],
-        Update => &[
-            "in",
-            "out",
-            "inout",
-            "mutexinoutset",
-            "inoutset",
-            "depobj",
-            "sink",
-            "source",
-        ],
+        Init => dependence_types!["target", "targetsync", "prefer_type"],
+        Update => dependence_types!["sink", "source"],
         ProcBind => &["primary", "master", "close", "spread"],
         Schedule => &[
             "monotonic",
@@ -302,16 +280,7 @@ pub(crate) fn alternatives(name: ClauseName) -> Vec<&'static [&'static str]> {
             &["static", "dynamic", "guided", "auto", "runtime"],
             &["monotonic", "nonmonotonic"],
         ],
-        Depend => vec![&[
-            "in",
-            "out",
-            "inout",
-            "mutexinoutset",
-            "inoutset",
-            "depobj",
-            "sink",
-            "source",
-        ]],
+        Depend => vec![dependence_types!["sink", "source"]],
         Order => vec![&["reproducible", "unconstrained"]],
         Default => vec![&["none", "shared", "private", "firstprivate"], CATEGORIES],
         Defaultmap => vec![

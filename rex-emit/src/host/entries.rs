@@ -66,8 +66,11 @@ impl Host<'_> {
         );
         let file = self.program.sources.file(written.file).name();
         let mut lines = Vec::new();
+        let names_of_members = self.names_of_members();
         let mut kernels = self.program.kernels.iter();
-        if kernels.any(|(_, kernel)| kernel.template.is_some()) {
+        let has_templates = kernels.any(|(_, kernel)| kernel.template.is_some());
+        // Symbols that register_cubin.cpp makes of the names of types.
+        if has_templates || !names_of_members.is_empty() {
             lines.extend(self.names_on_device());
         }
         // The header's own copies are declared for programs that have OpenMP's.
@@ -79,7 +82,7 @@ impl Host<'_> {
             "#define REX_SOURCE_FILE \"{}\"",
             crate::common::text::escaped(file)
         ));
-        lines.extend(self.names_of_members());
+        lines.extend(names_of_members);
         let mut kernels = Vec::new();
         let mut variables = Vec::new();
         let mut requires = Vec::new();

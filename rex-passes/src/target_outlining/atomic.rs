@@ -1,5 +1,7 @@
 //! Reads the statement of an `atomic` construct into one of the specification's forms.
 
+mod compare;
+
 use rex_ir::kernel::{AtomicCapture, AtomicForm, AtomicPlan, BodyText, CapturedValue, Plan};
 use rex_ir::program::Program;
 use rex_ir::region::ConstructId;
@@ -9,6 +11,7 @@ use rex_syntax::omp::clause::ClauseName;
 use rex_syntax::{TextRange, lex};
 use smol_str::SmolStr;
 
+use self::compare::{captured_on_failure, compare_and_assign, compare_into, conditional_update};
 use super::plan::Planner;
 
 /// The plan of an atomic construct; nothing if its statement has none of the forms.
@@ -20,14 +23,17 @@ pub(super) fn plan(planner: &mut Planner<'_>, id: ConstructId) -> Option<Plan> {
     let node = program.unit.statement_of(*construct.directives.first()?)?;
     let statements = statements(node);
     let plan = if has(ClauseName::Read) {
-        let (into, location) = assignment(*statements.first()?, "=")?;
+        let (into, location) = assignment(only(&statements)?, "=")?;
+        if is_value(unparenthesized(location)) {
+            return None;
+        }
         AtomicPlan {
             form: AtomicForm::Read,
             location: text(location),
             captured: Some(AtomicCapture::of(text(into), CapturedValue::Before)),
         }
     } else if has(ClauseName::Write) {
-        let (location, value) = assignment(*statements.first()?, "=")?;
+        let (location, value) = assignment(only(&statements)?, "=")?;
         AtomicPlan {
             form: AtomicForm::Write(text(value)),
             location: text(location),
@@ -36,8 +42,15 @@ pub(super) fn plan(planner: &mut Planner<'_>, id: ConstructId) -> Option<Plan> {
     } else if has(ClauseName::Capture) {
         capture(&statements)?
     } else {
-        update(*statements.first()?)?
+        update(only(&statements)?)?
     };
+    let compares = matches!(
+        plan.form,
+        AtomicForm::MinMax { .. } | AtomicForm::CompareExchange { .. }
+    );
+    if compares != has(ClauseName::Compare) {
+        return None;
+    }
     if is_bit_field(program, plan.location.range) {
         return Some(Plan::Critical {
             lock: SmolStr::new_static(BIT_FIELDS),
@@ -64,6 +77,32 @@ fn is_bit_field(program: &Program, location: TextRange) -> bool {
         .values()
         .flat_map(|record| &record.fields);
     fields.any(|field| field.is_bit_field && field.name == *member)
+}
+
+/// The operators of updates; `%` is an extension that compilers share.
+const OPERATORS: [&str; 13] = [
+    "+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>", "bitand", "bitor", "xor",
+];
+
+/// Whether an expression has a value but no storage that could be read.
+fn is_value(node: Node<'_>) -> bool {
+    matches!(
+        node.kind(),
+        Kind::BinaryExpression
+            | Kind::UnaryExpression
+            | Kind::NumberLiteral
+            | Kind::AssignmentExpression
+            | Kind::UpdateExpression
+            | Kind::CastExpression
+    )
+}
+
+/// The statement that is alone.
+fn only<'t>(statements: &[Node<'t>]) -> Option<Node<'t>> {
+    match statements {
+        [single] => Some(*single),
+        _ => None,
+    }
 }
 
 fn text(node: Node<'_>) -> BodyText {
@@ -162,6 +201,9 @@ fn update(node: Node<'_>) -> Option<AtomicPlan> {
                 Kind::BinaryExpression => {
                     let (a, b) = (right.field(Field::Left)?, right.field(Field::Right)?);
                     let operator: SmolStr = right.field(Field::Operator)?.text().into();
+                    if !OPERATORS.contains(&operator.as_str()) {
+                        return None;
+                    }
                     let (operand, reversed) = match (same(a, location), same(b, location)) {
                         (true, _) => (b, false),
                         (false, true) => (a, true),
@@ -181,12 +223,7 @@ fn update(node: Node<'_>) -> Option<AtomicPlan> {
                 _ => None,
             }
         }
-        Kind::IfStatement => {
-            let condition = node.condition()?;
-            let then = statements(node.field(Field::Consequence)?);
-            let (location, value) = assignment(*then.first()?, "=")?;
-            compare_update(location, condition, value)
-        }
+        Kind::IfStatement if node.field(Field::Alternative).is_none() => compare_and_assign(node),
         _ => None,
     }
 }
@@ -222,132 +259,11 @@ fn leftmost_update(location: Node<'_>, expression: Node<'_>) -> Option<AtomicPla
     }
 }
 
-/// `x = e < x ? e : x` and its relatives.
-fn conditional_update(location: Node<'_>, right: Node<'_>) -> Option<AtomicPlan> {
-    let condition = unparenthesized(right.field(Field::Condition)?);
-    let then = right.field(Field::Consequence)?;
-    let otherwise = right.field(Field::Alternative)?;
-    if same(otherwise, location) {
-        return compare_update(location, condition, then);
-    }
-    // `x = x < e ? x : e`: keeps x when the condition holds.
-    if !same(then, location) || condition.kind() != Kind::BinaryExpression {
-        return None;
-    }
-    let (a, b) = (
-        condition.field(Field::Left)?,
-        condition.field(Field::Right)?,
-    );
-    let less = match condition.field(Field::Operator)?.text() {
-        "<" | "<=" => true,
-        ">" | ">=" => false,
-        _ => return None,
-    };
-    let keeps_smaller = if same(a, location) && same(b, otherwise) {
-        less
-    } else if same(b, location) && same(a, otherwise) {
-        !less
-    } else {
-        return None;
-    };
-    Some(AtomicPlan {
-        form: AtomicForm::MinMax {
-            keeps_smaller,
-            operand: text(otherwise),
-        },
-        location: text(location),
-        captured: None,
-    })
-}
-
-/// `condition ? x = value`: a minimum, a maximum, or compare and exchange.
-fn compare_update(location: Node<'_>, condition: Node<'_>, value: Node<'_>) -> Option<AtomicPlan> {
-    let condition = unparenthesized(condition);
-    if condition.kind() != Kind::BinaryExpression {
-        return None;
-    }
-    let (a, b) = (
-        condition.field(Field::Left)?,
-        condition.field(Field::Right)?,
-    );
-    let operator = condition.field(Field::Operator)?.text();
-    let form = match operator {
-        "==" if same(a, location) => AtomicForm::CompareExchange {
-            expected: text(b),
-            desired: text(value),
-        },
-        "==" if same(b, location) => AtomicForm::CompareExchange {
-            expected: text(a),
-            desired: text(value),
-        },
-        "<" | ">" => {
-            // Stores `value` when value < x (minimum) or value > x (maximum).
-            let value_is_less = if same(a, value) && same(b, location) {
-                operator == "<"
-            } else if same(b, value) && same(a, location) {
-                operator == ">"
-            } else {
-                return None;
-            };
-            AtomicForm::MinMax {
-                keeps_smaller: value_is_less,
-                operand: text(value),
-            }
-        }
-        _ => return None,
-    };
-    Some(AtomicPlan {
-        form,
-        location: text(location),
-        captured: None,
-    })
-}
-
-/// `{ r = x == e; if (r) x = d; }`, with `else v = x` or without.
-fn compare_into(first: Node<'_>, second: Node<'_>) -> Option<AtomicPlan> {
-    let (success, condition) = assignment(first, "=")?;
-    if second.kind() != Kind::IfStatement || !same(second.condition()?, success) {
-        return None;
-    }
-    let then = statements(second.field(Field::Consequence)?);
-    let (location, value) = assignment(*then.first()?, "=")?;
-    let mut plan = compare_update(location, condition, value)?;
-    if !matches!(plan.form, AtomicForm::CompareExchange { .. }) {
-        return None;
-    }
-    let into = match second.field(Field::Alternative) {
-        Some(_) => Some(captured_on_failure(second, plan.location.range)?),
-        None => None,
-    };
-    plan.captured = Some(AtomicCapture {
-        into: into.map(text),
-        value: CapturedValue::OnFailure,
-        success: Some(text(success)),
-    });
-    Some(plan)
-}
-
-/// `v` of `else v = x`.
-fn captured_on_failure(statement: Node<'_>, location: TextRange) -> Option<Node<'_>> {
-    let otherwise = statement.field(Field::Alternative)?;
-    let otherwise = match otherwise.kind() {
-        Kind::ElseClause => otherwise
-            .children()
-            .find(|child| child.kind() != Kind::Comment)?,
-        _ => otherwise,
-    };
-    let (into, from) = assignment(*statements(otherwise).first()?, "=")?;
-    let words = |text: &str| text.split_whitespace().collect::<String>();
-    let is_location =
-        words(&statement.tree().text()[location]) == words(unparenthesized(from).text());
-    is_location.then_some(into)
-}
-
 /// `v = x++`, `v = x op= e`, `{ v = x; update }`, `{ update; v = x; }`, `{ v = x; x = e; }`, and the forms that compare.
 fn capture(statements: &[Node<'_>]) -> Option<AtomicPlan> {
     match statements {
         [single] if single.kind() == Kind::IfStatement => {
-            let mut plan = update(*single)?;
+            let mut plan = compare_and_assign(*single)?;
             let into = captured_on_failure(*single, plan.location.range)?;
             plan.captured = Some(AtomicCapture::of(text(into), CapturedValue::OnFailure));
             Some(plan)
@@ -378,8 +294,11 @@ fn capture(statements: &[Node<'_>]) -> Option<AtomicPlan> {
             if let Some(plan) = compare_into(*first, *second) {
                 return Some(plan);
             }
-            let (into, _) = assignment(*second, "=")?;
+            let (into, location) = assignment(*second, "=")?;
             let mut plan = update(*first)?;
+            if !same_text(second, &plan, location) {
+                return None;
+            }
             plan.captured = Some(AtomicCapture::of(text(into), CapturedValue::After));
             Some(plan)
         }

@@ -224,10 +224,18 @@ std::string in_words(const std::string &symbol) {
   if (!has("rex_closure") && !has("DF16_") && !has("11rex_float16")) return "";
   std::string known = symbol;
   replace_all(known, "DF16_", "Dh"); // `half`, which all demanglers know
-  int status = 0;
-  char *demangled = abi::__cxa_demangle(known.c_str(), nullptr, nullptr, &status);
-  std::string text = demangled ? demangled : "";
-  std::free(demangled);
+  const auto demangled = [&known] {
+    int status = 0;
+    char *words = abi::__cxa_demangle(known.c_str(), nullptr, nullptr, &status);
+    const std::string text = words ? words : "";
+    std::free(words);
+    return text;
+  };
+  std::string text = demangled();
+  if (text.empty()) { // some demanglers know no parameter packs in the parameters of lambdas
+    replace_all(known, "DpT", "T");
+    text = demangled();
+  }
   replace_all(text, "rex_float16", "half");
   for (size_t at = 0; (at = text.find(closure, at)) != std::string::npos;) {
     at += closure.size();

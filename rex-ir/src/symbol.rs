@@ -278,7 +278,7 @@ impl ScopeTree {
             .map_or("", |body| body.qualifier.as_str())
     }
 
-    /// Of the variables of one name in several namespaces, the one that a place means; `found` if nothing says so.
+    /// Of the variables or types of one name in several namespaces, the one that a place means; `found` if nothing says so.
     fn nearest(
         &self,
         symbols: &Arena<Symbol>,
@@ -287,8 +287,12 @@ impl ScopeTree {
         at: TextRange,
     ) -> SymbolId {
         let qualifier = |id: SymbolId| symbols[id].named_qualifier();
-        let is_candidate =
-            |id: SymbolId| symbols[id].kind == SymbolKind::Global && symbols[id].is_visible(at);
+        let kind = symbols[found].kind;
+        let is_candidate = |id: SymbolId| {
+            matches!(kind, SymbolKind::Global | SymbolKind::Type)
+                && symbols[id].kind == kind
+                && symbols[id].is_visible(at)
+        };
         let candidates: Vec<SymbolId> = homonyms
             .iter()
             .copied()

@@ -18,6 +18,11 @@ impl Builder<'_> {
         self.value_at_depth(self.text(range), range, 0)
     }
 
+    /// The value of a constant integer expression in words, as they are understood at a place.
+    pub(super) fn constant_in_words(&self, words: &str, at: TextRange) -> Option<i64> {
+        self.value_at_depth(words, at, 0)
+    }
+
     /// Whether each instantiation of a template has its own value of a constant expression.
     pub(super) fn has_value_per_instance(&self, range: TextRange) -> bool {
         self.names_template_parameter(self.text(range), range, 0)

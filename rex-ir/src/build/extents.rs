@@ -14,17 +14,7 @@ use crate::ty::{Extent, Type, TypeId, TypeKind};
 impl Builder<'_> {
     /// Gives such extents of variables that regions may capture names of their own.
     pub(super) fn name_extents(&mut self) {
-        let regions: Vec<TextRange> = self
-            .unit
-            .directives
-            .iter()
-            .enumerate()
-            .filter(|(_, directive)| directive.has(Leaf::Target))
-            .map(|(idx, directive)| {
-                let statement = self.unit.statement_of(idx);
-                statement.map_or(directive.range, |it| directive.range.cover(it.range()))
-            })
-            .collect();
+        let regions = self.target_regions();
         let candidates: Vec<(SymbolId, TextRange, TextRange)> = self
             .symbols
             .iter()
@@ -57,6 +47,18 @@ impl Builder<'_> {
                 _ => self.with_named_extents(ty, id, scope, 0),
             };
         }
+    }
+
+    /// The regions of the unit, with their directives.
+    pub(super) fn target_regions(&self) -> Vec<TextRange> {
+        let directives = self.unit.directives.iter().enumerate();
+        directives
+            .filter(|(_, directive)| directive.has(Leaf::Target))
+            .map(|(idx, directive)| {
+                let statement = self.unit.statement_of(idx);
+                statement.map_or(directive.range, |it| directive.range.cover(it.range()))
+            })
+            .collect()
     }
 
     fn with_named_extents(

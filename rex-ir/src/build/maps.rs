@@ -157,7 +157,7 @@ impl<'u> Builder<'u> {
     ) -> Option<(CapturedObject, TypeId, Vec<PathStep>)> {
         let name = self.text(path.root);
         let mut steps = Vec::new();
-        let (root, root_ty, mut ty) = if name == "this" {
+        let (root, root_ty, mut ty) = if name == "this" && self.unit.language == Language::Cxx {
             let class = self.this_type(path.root)?;
             let pointer = self.types.plain(TypeKind::Pointer(class));
             (CapturedObject::This, pointer, pointer)

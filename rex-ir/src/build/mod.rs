@@ -22,6 +22,7 @@ mod designators;
 mod extents;
 mod foreign;
 mod function_names;
+mod hidden_words;
 mod hoisted;
 mod implicit;
 mod instances;
@@ -273,6 +274,7 @@ impl<'u> Builder<'u> {
         self.read_items();
         self.read_static_member_uses();
         self.read_declarative_directives();
+        self.write_hidden_words();
         self.name_extents();
         self.read_constructs();
         self.check_branches();

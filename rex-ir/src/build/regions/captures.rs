@@ -47,6 +47,13 @@ impl Builder<'_> {
             self.report_untyped(object, ty, seen.at);
             return None;
         };
+        if let CapturedObject::Variable(symbol) = object
+            && let Some(declared) = self.symbols[symbol].declared_at
+            && let Some(word) = self.hidden_word(ty, declared, self.constructs[construct].range)
+        {
+            self.report_hidden(&word, symbol, declared, seen.at);
+            return None;
+        }
         let is_updated_in_turn = match object {
             CapturedObject::Variable(symbol) => self.is_updated_in_turn(symbol, construct),
             CapturedObject::This | CapturedObject::Extent(..) => false,
@@ -159,6 +166,26 @@ impl Builder<'_> {
                 || lex::identifiers(text, whole).any(|name| is_local(&text[name]))
                 || text.contains(namer::UNTAGGED_PREFIX)
         })
+    }
+
+    fn report_hidden(
+        &mut self,
+        word: &str,
+        variable: SymbolId,
+        declared: TextRange,
+        at: TextRange,
+    ) {
+        let name = &self.symbols[variable].name;
+        let diagnostic = Diagnostic::new(
+            Code::UnknownType,
+            self.at(at),
+            format!("`{word}`, in the type of `{name}`, means something else here"),
+        )
+        .with_secondary(self.at(declared), "declared here")
+        .with_help(format!(
+            "give what hides `{word}` in this block another name"
+        ));
+        self.diagnostics.push(diagnostic);
     }
 
     fn report_untyped(&mut self, object: CapturedObject, ty: TypeId, at: TextRange) {

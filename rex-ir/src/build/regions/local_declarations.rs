@@ -96,6 +96,7 @@ impl<'u> Builder<'u> {
                     };
                     self.use_name(name, statement, construct, uses, 0);
                 }
+                self.use_qualified_words(&text, seen.at, uses);
                 if text.contains(' ') {
                     self.use_tag(&text, seen.at, statement, construct, uses);
                 }
@@ -104,7 +105,7 @@ impl<'u> Builder<'u> {
     }
 
     /// The spellings and extents in a type.
-    pub(super) fn type_words(&self, ty: TypeId, words: &mut Vec<SmolStr>) {
+    pub(in crate::build) fn type_words(&self, ty: TypeId, words: &mut Vec<SmolStr>) {
         match &self.types.get(ty).kind {
             TypeKind::Named { spelling, meaning } => {
                 words.push(spelling.clone());
@@ -176,6 +177,7 @@ impl<'u> Builder<'u> {
                 _ => {}
             }
         }
+        self.use_qualified_words(self.text(declaration), declaration, uses);
         let text = squeeze(self.text(declaration));
         for keyword in ["struct ", "union ", "enum "] {
             for (position, _) in text.match_indices(keyword) {

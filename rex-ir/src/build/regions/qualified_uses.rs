@@ -1,7 +1,7 @@
 //! Uses of variables that a region names with qualifiers, in its text and through macros.
 
-use rex_syntax::TextRange;
 use rex_syntax::kind::{Field, Kind};
+use rex_syntax::{TextRange, lex};
 use smol_str::SmolStr;
 
 use super::uses::{Name, Use, Uses};
@@ -54,6 +54,21 @@ impl Builder<'_> {
             }
             _ if name.called => uses.calls.push(Call::of_function(name.text, name.at)),
             _ => {}
+        }
+    }
+
+    /// Constants and functions that a type or declaration names with qualifiers.
+    pub(super) fn use_qualified_words(&mut self, words: &str, at: TextRange, uses: &mut Uses) {
+        for name in qualified_names(words, lex::whole(words)) {
+            let Some(found) = self.find_qualified(&words[name], at) else {
+                continue;
+            };
+            if self.symbols[found].kind == SymbolKind::Function {
+                let called = last_component(&words[name]);
+                uses.calls.push(Call::of_function(called, at));
+            } else if self.global_storage(found).is_some() {
+                self.use_global(found, uses);
+            }
         }
     }
 

@@ -186,6 +186,14 @@ impl<'u> Builder<'u> {
         });
     }
 
+    /// The namespaces around a type of the file, `a::b::`.
+    fn type_qualifier(&self, scope: ScopeId, at: TextRange) -> SmolStr {
+        match scope == self.scopes.root() {
+            true => self.scopes.namespace_at(at).into(),
+            false => SmolStr::default(),
+        }
+    }
+
     pub(in crate::build) fn declare(
         &mut self,
         scope: ScopeId,
@@ -196,6 +204,10 @@ impl<'u> Builder<'u> {
         declaration: Option<TextRange>,
     ) -> SymbolId {
         let unqualified: SmolStr = squeeze(last_component(name.text()));
+        let qualifier = match kind {
+            SymbolKind::Type => self.type_qualifier(scope, name.range()),
+            _ => SmolStr::default(),
+        };
         let symbol = self.symbols.alloc(Symbol {
             name: unqualified.clone(),
             kind,
@@ -203,7 +215,7 @@ impl<'u> Builder<'u> {
             declared_at: Some(name.range()),
             initializer,
             declaration,
-            qualifier: SmolStr::default(),
+            qualifier,
             spelled: None,
         });
         self.scopes

@@ -3,7 +3,7 @@
 use rex_syntax::TextRange;
 use rex_syntax::cst::Node;
 use rex_syntax::kind::{Field, Kind};
-use smol_str::{SmolStr, format_smolstr};
+use smol_str::format_smolstr;
 
 use crate::build::Builder;
 use crate::build::names::last_component;
@@ -99,7 +99,7 @@ impl<'u> Builder<'u> {
             declared_at: Some(name.range()),
             initializer: None,
             declaration: Some(declaration),
-            qualifier: SmolStr::default(),
+            qualifier: self.type_qualifier(scope, name.range()),
             spelled: None,
         });
         self.scopes.declare(

@@ -23,10 +23,13 @@ impl Builder<'_> {
         if let Some(symbol) = self.member_type_name(name, at) {
             return self.alias(name, self.symbols[symbol].ty);
         }
-        if unqualified != name
-            && let Some(symbol) = self.scopes.resolve_type(&self.symbols, unqualified, at)
-        {
-            return self.alias(name, self.symbols[symbol].ty);
+        if unqualified != name {
+            let found = self.find_qualified(name, at);
+            let found = found.filter(|found| self.symbols[*found].kind == SymbolKind::Type);
+            let found = found.or_else(|| self.scopes.resolve_type(&self.symbols, unqualified, at));
+            if let Some(symbol) = found {
+                return self.alias(name, self.symbols[symbol].ty);
+            }
         }
         if let Some(text) = self.macro_type(name, at) {
             let ty = self.named_or_builtin_type(&text, at);

@@ -1,5 +1,7 @@
 //! Kernels: signature, prologue, body, and the macro that ties a kernel to the runtime.
 
+mod member;
+
 use rex_ir::item::{Function, TemplateHead};
 use rex_ir::kernel::{Beginning, Home, Kernel, Parameter, ParameterType, Prologue, Threading};
 use rex_ir::namer;
@@ -11,19 +13,16 @@ use rex_syntax::TextRange;
 use rex_syntax::omp::directive::Leaf;
 use smol_str::{SmolStr, format_smolstr};
 
+use self::member::{At, call, function_object, member_function};
+pub(super) use self::member::{
+    class_body, friend_declaration, member_declaration, member_definition, object_declaration,
+};
 use super::body::{BLOCK_BARRIER, BodyPrinter};
 use super::{reductions, references};
 use crate::common::text::one_line;
 
 /// Indentation of generated device code.
 pub(super) const STEP: &str = "  ";
-
-/// Whether a member function is declared in its class or defined outside.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum At {
-    Inside,
-    Outside,
-}
 
 /// Kernels of templates whose regions stand in a range.
 pub(super) fn templates_in(program: &Program, range: TextRange) -> Vec<(&Kernel, &TemplateHead)> {
@@ -167,102 +166,6 @@ fn threading_word(kernel: &Kernel) -> &'static str {
     }
 }
 
-/// The body of the class that has a kernel's body as a member function.
-pub(super) fn class_body(program: &Program, kernel: &Kernel) -> Option<TextRange> {
-    let membership = function(program, kernel).membership.as_ref()?;
-    let record = membership.record.filter(|_| kernel.home == Home::Member)?;
-    program.types.records[record].body
-}
-
-/// The declaration, in its class, of the member function that has a kernel's body.
-pub(super) fn member_declaration(program: &Program, kernel: &Kernel) -> String {
-    format!("{STEP}{};", member_head(program, kernel, At::Inside))
-}
-
-/// The definition, in its class, of the member function that has a kernel's body.
-pub(super) fn member_definition(program: &Program, kernel: &Kernel) -> String {
-    let mut lines = directives(program, kernel);
-    lines.extend(member_function(program, kernel, At::Inside));
-    lines
-        .iter()
-        .flat_map(|line| line.split('\n'))
-        .map(|line| indented(line, STEP))
-        .collect::<Vec<_>>()
-        .join("\n")
-}
-
-fn member_function(program: &Program, kernel: &Kernel, at: At) -> Vec<String> {
-    let mut lines = vec![format!("{} {{", member_head(program, kernel, at))];
-    lines.extend(body(program, kernel));
-    lines.push("}".to_string());
-    lines
-}
-
-/// The function object that has the body of a kernel, for classes to make it their friend.
-fn function_object(program: &Program, kernel: &Kernel) -> Vec<String> {
-    let head = own_head(program, kernel).map_or(String::new(), |head| {
-        format!("template <{}> ", head.parameters)
-    });
-    let parameters: Vec<String> = own_parameters(kernel)
-        .map(|parameter| declare(program, parameter))
-        .collect();
-    let mut lines = vec![
-        format!("struct {} {{", kernel.names.body),
-        format!(
-            "{STEP}{head}__device__ void operator()({}) const {{",
-            parameters.join(", ")
-        ),
-    ];
-    let body = body(program, kernel);
-    let body = body.iter().flat_map(|line| line.split('\n'));
-    lines.extend(body.map(|line| indented(line, STEP)));
-    lines.push(format!("{STEP}}}"));
-    lines.push("};".to_string());
-    lines
-}
-
-/// Declares the function object of a kernel, for classes of all namespaces to name it.
-pub(super) fn object_declaration(program: &Program, kernel: &Kernel) -> Option<String> {
-    let namespaces = &function(program, kernel).namespaces;
-    (kernel.home == Home::Friend).then(|| {
-        let open: String = namespaces
-            .iter()
-            .map(|name| format!("namespace {name} {{ "))
-            .collect();
-        let close = " }".repeat(namespaces.len());
-        format!("{open}struct {};{close}", kernel.names.body)
-    })
-}
-
-/// What a class says whose friend the function of a kernel is, so that the kernel's body is one, too.
-pub(super) fn friend_declaration(
-    program: &Program,
-    kernel: &Kernel,
-    class_body: TextRange,
-) -> Option<String> {
-    let function = function(program, kernel);
-    let record = program
-        .befriending(function)
-        .find(|record| record.body == Some(class_body))?;
-    let friend = record.friend(&function.name)?;
-    match kernel.home {
-        Home::Kernel => None,
-        Home::Member => {
-            let class = friend.qualifier.as_ref()?;
-            Some(format!("{STEP}friend class {class};"))
-        }
-        Home::Friend => {
-            let path: Vec<&str> = function
-                .namespaces
-                .iter()
-                .map(SmolStr::as_str)
-                .chain([kernel.names.body.as_str()])
-                .collect();
-            Some(format!("{STEP}friend struct ::{};", path.join("::")))
-        }
-    }
-}
-
 fn function<'p>(program: &'p Program, kernel: &Kernel) -> &'p Function {
     &program.functions[program.regions[kernel.region].function]
 }
@@ -387,93 +290,6 @@ fn self_parameter(program: &Program, kernel: &Kernel) -> String {
         "{}{class} *{}",
         if is_const { "const " } else { "" },
         namer::SELF_NAME
-    )
-}
-
-fn has_object(kernel: &Kernel) -> bool {
-    kernel
-        .parameters
-        .iter()
-        .any(|parameter| parameter.object == CapturedObject::This)
-}
-
-/// The call, in a kernel, of the member function that has its body.
-fn call(program: &Program, kernel: &Kernel) -> String {
-    let class = function(program, kernel)
-        .membership
-        .as_ref()
-        .map_or("", |membership| &membership.class_path);
-    let arguments: Vec<&str> = own_parameters(kernel)
-        .map(|parameter| parameter.name.as_str())
-        .collect();
-    let own = own_head(program, kernel).map(|head| head.arguments);
-    if kernel.home == Home::Friend {
-        let operator = own.map_or(String::new(), |own| format!(".template operator()<{own}>"));
-        return format!(
-            "{}(){operator}({});",
-            kernel.names.body,
-            arguments.join(", ")
-        );
-    }
-    let object = match (has_object(kernel), kernel.template.is_some()) {
-        (true, false) => format!("{}->", namer::SELF_NAME),
-        (false, false) => format!("{class}::"),
-        (true, true) => format!(
-            "reinterpret_cast<{} *>({})->",
-            namer::CLASS_PARAMETER,
-            namer::SELF_NAME
-        ),
-        (false, true) => format!("{}::", namer::CLASS_PARAMETER),
-    };
-    let name = match own {
-        None => kernel.names.body.to_string(),
-        Some(own) => format!("template {}<{own}>", kernel.names.body),
-    };
-    format!("{object}{name}({});", arguments.join(", "))
-}
-
-/// Parameters without the object.
-fn own_parameters(kernel: &Kernel) -> impl Iterator<Item = &Parameter> {
-    kernel
-        .parameters
-        .iter()
-        .filter(|parameter| parameter.object != CapturedObject::This)
-}
-
-fn member_head(program: &Program, kernel: &Kernel, at: At) -> String {
-    let membership = function(program, kernel).membership.as_ref();
-    let is_const = membership.is_some_and(|membership| membership.is_const);
-    let qualifier = match (at, membership) {
-        (At::Outside, Some(membership)) => match &membership.qualifier {
-            Some(qualifier) => qualifier.to_string(),
-            None => format!("{}::", membership.class_path),
-        },
-        _ => String::new(),
-    };
-    let function = function(program, kernel);
-    let class_heads = match at {
-        At::Inside => [].as_slice(),
-        At::Outside => function.class_heads.as_slice(),
-    };
-    let heads: String = class_heads
-        .iter()
-        .chain(&own_head(program, kernel))
-        .map(|head| format!("template <{}> ", head.parameters))
-        .collect();
-    let is_static = !has_object(kernel);
-    let parameters: Vec<String> = own_parameters(kernel)
-        .map(|parameter| declare(program, parameter))
-        .collect();
-    format!(
-        "{heads}{}__device__ void {qualifier}{}({}){}",
-        if is_static && at == At::Inside {
-            "static "
-        } else {
-            ""
-        },
-        kernel.names.body,
-        parameters.join(", "),
-        if is_const && !is_static { " const" } else { "" },
     )
 }
 

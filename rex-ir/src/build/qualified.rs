@@ -1,6 +1,7 @@
 //! Qualified names: `config::level`, `Shape::Inner::count`, `::x`.
 
 use indexmap::IndexSet;
+use rex_syntax::cst::Node;
 use rex_syntax::kind::{Field, Kind};
 use rex_syntax::source::Language;
 use rex_syntax::{TextRange, lex};
@@ -274,4 +275,16 @@ pub(super) fn qualified_names(source: &str, range: TextRange) -> Vec<TextRange> 
         }
     }
     names
+}
+
+/// The whole qualified name whose last component a node is.
+pub(super) fn qualified_around(node: Node<'_>) -> Option<Node<'_>> {
+    let mut whole = node;
+    while let Some(parent) = whole
+        .parent()
+        .filter(|parent| parent.kind() == Kind::QualifiedIdentifier)
+    {
+        whole = parent;
+    }
+    (whole != node).then_some(whole)
 }

@@ -7,7 +7,7 @@ use rustc_hash::FxHashSet;
 use smol_str::SmolStr;
 
 use super::Builder;
-use super::regions::qualified_around;
+use super::qualified::qualified_around;
 use super::types::{declared_name, default_value, has_storage};
 use crate::static_member::{Specialization, StaticMember};
 use crate::symbol::{SymbolId, SymbolKind};

@@ -1,14 +1,17 @@
 //! Storage blocks and their entries.
 
-use rex_ir::abi::MapFlags;
-use rex_ir::expr::{BinaryOp, Expr};
-use rex_ir::item::DeviceStorage;
-use rex_ir::map::{MapEntry, MapKind, MapModifiers, SpanPiece, Temporary, TemporaryValue};
-use rex_ir::region::CapturedObject;
-use rex_ir::ty::{Extent, TypeId, TypeKind};
-use smol_str::format_smolstr;
+mod extents;
+mod sections;
 
-use super::pieces::{Piece, Section, Step, StepValue};
+use rex_ir::abi::MapFlags;
+use rex_ir::expr::Expr;
+use rex_ir::item::DeviceStorage;
+use rex_ir::map::{MapEntry, MapKind, MapModifiers};
+use rex_ir::region::CapturedObject;
+use rex_ir::ty::TypeKind;
+
+use self::extents::FieldPlace;
+use super::pieces::{Piece, Step, StepValue};
 use super::{Builder, entry};
 
 /// A contiguous piece of storage reached from one base address.
@@ -66,13 +69,6 @@ struct Member<'m> {
     is_whole: bool,
     field: Option<FieldPlace>,
     piece: &'m Piece,
-}
-
-/// The member of a struct that an object is or lies in: members are laid out in the order of their declaration.
-#[derive(Clone, PartialEq)]
-struct FieldPlace {
-    strukt: Expr,
-    field_idx: usize,
 }
 
 struct Pointee<'m> {
@@ -233,132 +229,6 @@ impl Builder<'_> {
         }
     }
 
-    /// The object of a path and whether a pointer was followed.
-    pub(super) fn path(&mut self, piece: &Piece) -> (Expr, bool) {
-        let mut object = self.object(piece.root);
-        let mut follows = false;
-        for step in &piece.steps {
-            object = self.apply(object, &step.kind);
-            follows |= step.follows_pointer;
-        }
-        (object, follows)
-    }
-
-    pub(super) fn apply(&self, object: Expr, step: &StepValue) -> Expr {
-        match step {
-            StepValue::Member(name) => match object {
-                Expr::Deref(pointer) => Expr::Arrow(pointer, name.clone()),
-                other => Expr::Member(Box::new(other), name.clone()),
-            },
-            StepValue::Deref => object.deref(),
-            StepValue::Shape(pointer) => Expr::Cast(*pointer, Box::new(object)).deref(),
-            StepValue::Index(index) => object.index(index.clone()),
-            StepValue::Section(section) => object.index(section.lower.clone()),
-        }
-    }
-
-    /// Bytes of a piece: from the first to behind the last element of its sections.
-    fn path_and_size(&mut self, piece: &Piece, object: Expr) -> (Expr, Expr) {
-        // Sections after the first lie within its elements: (n0 - 1) * sizeof e0 + (n1 - 1) * sizeof e1 + ... + n * sizeof e.
-        let sections = self.sections(piece);
-        let Some(last) = sections.len().checked_sub(1) else {
-            let size = object.clone().size_of();
-            return (object, size);
-        };
-        let mut size: Option<Expr> = None;
-        for (idx, section) in sections.into_iter().enumerate() {
-            let before_last = |count: Expr| count.binary(BinaryOp::Sub, Expr::Int(1));
-            let elements = match (section.stride, idx == last) {
-                // (n - 1) * stride + 1 elements.
-                (Some(stride), true) => before_last(section.count)
-                    .binary(BinaryOp::Mul, stride)
-                    .binary(BinaryOp::Add, Expr::Int(1)),
-                (Some(stride), false) => before_last(section.count).binary(BinaryOp::Mul, stride),
-                (None, true) => section.count,
-                (None, false) => before_last(section.count),
-            };
-            let bytes = elements.binary(BinaryOp::Mul, section.element.size_of());
-            size = Some(match size {
-                Some(sum) => sum.binary(BinaryOp::Add, bytes),
-                None => bytes,
-            });
-        }
-        let size = size.unwrap_or_else(|| object.clone().size_of());
-        (object, size)
-    }
-
-    /// The sections of a path that do not take their dimension whole; inner whole dimensions are part of the element.
-    pub(super) fn sections(&mut self, piece: &Piece) -> Vec<SectionParts> {
-        let mut sections: Vec<SectionParts> = Vec::new();
-        let mut object = self.object(piece.root);
-        let mut container = piece.root_ty;
-        for step in &piece.steps {
-            let whole = object.clone();
-            object = self.apply(object, &step.kind);
-            if let StepValue::Section(section) = &step.kind {
-                let count = self.section_count(section, container, &whole);
-                sections.push(SectionParts {
-                    is_whole: self.is_whole_dimension(section, &count, container),
-                    count,
-                    element: object.clone(),
-                    stride: section.stride.clone(),
-                });
-            }
-            container = step.ty;
-        }
-        while sections.len() > 1
-            && piece.ends_in_section()
-            && sections.last().is_some_and(|section| section.is_whole)
-        {
-            sections.pop();
-        }
-        sections
-    }
-
-    fn is_whole_dimension(&self, section: &Section, count: &Expr, container: TypeId) -> bool {
-        let TypeKind::Array {
-            extent: Extent::Constant(extent) | Extent::Runtime(extent),
-            ..
-        } = self.kind_of(container)
-        else {
-            return false;
-        };
-        let same = match count {
-            Expr::Int(value) => extent.trim() == value.to_string(),
-            Expr::Source(range) => self.program.text(*range).trim() == extent.trim(),
-            Expr::Words(words) => words.trim() == extent.trim(),
-            _ => false,
-        };
-        section.lower == Expr::Int(0)
-            && section.stride.is_none()
-            && (same || section.length.is_none())
-    }
-
-    /// Number of elements (of strides) a section names.
-    pub(super) fn section_count(
-        &mut self,
-        section: &Section,
-        container: TypeId,
-        whole: &Expr,
-    ) -> Expr {
-        if let Some(length) = &section.length {
-            return length.clone();
-        }
-        let extent = match self.kind_of(container) {
-            TypeKind::Array { extent, element } => self.extent_count(extent, *element, whole),
-            _ => self.extent_count(&Extent::Unknown, container, whole),
-        };
-        let rest = extent.binary(BinaryOp::Sub, section.lower.clone());
-        match &section.stride {
-            // ceil(rest / stride)
-            Some(stride) => rest
-                .binary(BinaryOp::Add, stride.clone())
-                .binary(BinaryOp::Sub, Expr::Int(1))
-                .binary(BinaryOp::Div, stride.clone()),
-            None => rest,
-        }
-    }
-
     /// Entries of a block: a single one, or a combined one with members and attached pointees.
     fn emit_block(
         &mut self,
@@ -458,112 +328,11 @@ impl Builder<'_> {
             )
         }
     }
-
-    /// The storage from the first to behind the last member.
-    fn extent_of(&mut self, block: &Block<'_>, loops: &[usize]) -> (Expr, Expr) {
-        let inner = |all: Vec<usize>| -> Vec<usize> {
-            all.into_iter().filter(|id| !loops.contains(id)).collect()
-        };
-        if let Some(whole) = block
-            .members
-            .iter()
-            .find(|member| member.is_whole && inner(member.piece.all_loops()).is_empty())
-        {
-            return (whole.begin.clone(), whole.size.clone());
-        }
-        let members = block.members.iter().map(|member| {
-            let piece = SpanPiece {
-                loops: inner(member.piece.all_loops()),
-                begin: member.begin.clone(),
-                size: member.size.clone(),
-            };
-            (piece, member.field.as_ref())
-        });
-        let pointers = block.pointees.iter().map(|pointee| {
-            let piece = SpanPiece {
-                loops: inner(pointee.loops.clone()),
-                begin: pointee.pointer.clone().address(),
-                size: pointee.pointer.clone().size_of(),
-            };
-            (piece, pointee.field.as_ref())
-        });
-        // The elements of a section that a mapper maps lie in the section.
-        let has_span = block.members.iter().any(|member| member.piece.is_span);
-        let pieces: Vec<(SpanPiece, Option<&FieldPlace>)> = members
-            .chain(pointers)
-            .filter(|(piece, _)| !has_span || piece.loops.is_empty())
-            .collect();
-        if let Some((lowest, highest)) = ends_by_declaration(&pieces) {
-            let bytes = |address: &Expr| Expr::Bytes(Box::new(address.clone()));
-            let size = if lowest == highest {
-                lowest.size.clone()
-            } else {
-                bytes(&highest.begin)
-                    .binary(BinaryOp::Add, highest.size.clone())
-                    .binary(BinaryOp::Sub, bytes(&lowest.begin))
-            };
-            return (lowest.begin.clone(), size);
-        }
-        let name = format_smolstr!("rex_span_{}", self.arrays.temporaries.len());
-        self.arrays.temporaries.push(Temporary {
-            name: name.clone(),
-            value: TemporaryValue::Span(pieces.into_iter().map(|(piece, _)| piece).collect()),
-        });
-        let span = || Box::new(Expr::Name(name.clone()));
-        let low = Expr::Member(span(), "low".into());
-        let high = Expr::Member(span(), "high".into());
-        (low.clone(), high.binary(BinaryOp::Sub, low))
-    }
-
-    fn field_place(&self, strukt: &Expr, ty: TypeId, name: &str) -> Option<FieldPlace> {
-        let types = &self.program.types;
-        let spelled = types.spell(types.object_type(ty));
-        let record = types.record(ty).filter(|_| !spelled.starts_with("union"))?;
-        let fields = &types.records[record].fields;
-        let field_idx = fields.iter().position(|field| field.name == name)?;
-        Some(FieldPlace {
-            strukt: strukt.clone(),
-            field_idx,
-        })
-    }
-}
-
-/// The first and the last of some pieces, if they are one piece or lie in different members of one struct.
-fn ends_by_declaration<'s>(
-    pieces: &'s [(SpanPiece, Option<&FieldPlace>)],
-) -> Option<(&'s SpanPiece, &'s SpanPiece)> {
-    if pieces.iter().any(|(piece, _)| !piece.loops.is_empty()) {
-        return None;
-    }
-    if let [(piece, _)] = pieces {
-        return Some((piece, piece));
-    }
-    let mut placed = Vec::new();
-    for (piece, place) in pieces {
-        let place = (*place)?;
-        placed.push((place.field_idx, &place.strukt, piece));
-    }
-    placed.sort_by_key(|(field_idx, _, _)| *field_idx);
-    let apart = placed
-        .windows(2)
-        .all(|pair| pair[0].0 != pair[1].0 && pair[0].1 == pair[1].1);
-    let (lowest, highest) = (placed.first()?, placed.last()?);
-    apart.then_some((lowest.2, highest.2))
 }
 
 enum Part<'m> {
     Member(Member<'m>),
     Pointee(Pointee<'m>),
-}
-
-/// A section of a path.
-pub(super) struct SectionParts {
-    /// Number of elements (of strides).
-    pub(super) count: Expr,
-    /// The first element.
-    pub(super) element: Expr,
-    pub(super) stride: Option<Expr>,
-    is_whole: bool,
 }
 
 /// What a combined entry inherits from its members.

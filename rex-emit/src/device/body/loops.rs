@@ -1,18 +1,20 @@
 //! Loops whose iterations are shared among threads.
 
+mod copies;
+mod numbers;
+
 use rex_ir::kernel::{
-    Chunk, Crew, IterationSpace, KeptValue, LastprivatePlan, LastprivateTarget, LinearPlan,
-    LoopPlan, Plan, Prologue,
+    Chunk, Crew, IterationSpace, KeptValue, LastprivatePlan, LastprivateTarget, LoopPlan, Plan,
 };
-use rex_ir::region::{CanonicalLoop, LoopStep, Relation};
-use rex_ir::ty::{Meaning, TypeId, TypeKind};
+use rex_ir::region::CanonicalLoop;
 use rex_syntax::{TextRange, lex};
 
+pub(super) use self::copies::{first_before_last, keep_assigned, lastprivate_target};
+
 use super::lines::{block, is_braced, operand, step_in};
-use super::sized::sized_outer;
 use super::team::barrier;
-use super::{BLOCK_BARRIER, BodyPrinter, STEP};
-use crate::common::{classes, expr};
+use super::{BodyPrinter, STEP};
+use crate::common::expr;
 
 impl BodyPrinter<'_> {
     pub(super) fn shared_loop(&self, plan: &LoopPlan, indent: &str) -> Vec<String> {
@@ -219,31 +221,6 @@ impl BodyPrinter<'_> {
         ]
     }
 
-    /// The values of linear variables before the loop, read before anybody stores the last one.
-    fn linear_starts(&self, plan: &LoopPlan) -> Vec<String> {
-        let mut lines = Vec::new();
-        for linear in &plan.linears {
-            let name = &linear.name;
-            lines.push(format!(
-                "{} = {name};",
-                self.declare_reference(linear.ty, &format!("{name}__outer"))
-            ));
-            lines.push(format!(
-                "{} = {name};",
-                self.declare_mutable(linear.ty, &format!("{name}__start"))
-            ));
-        }
-        if let (false, IterationSpace::Crew(crew)) = (lines.is_empty(), plan.space) {
-            lines.extend(barrier(crew));
-        }
-        lines
-    }
-
-    fn linear_value(&self, linear: &LinearPlan, index: &str) -> String {
-        let declared = self.declare_mutable(linear.ty, &linear.name);
-        format!("{declared} = {};", self.linear_at(linear, index))
-    }
-
     /// Whether the iterations name a loop's variable.
     fn is_named(&self, plan: &LoopPlan, canonical: &CanonicalLoop) -> bool {
         let program = self.program;
@@ -268,131 +245,6 @@ impl BodyPrinter<'_> {
             })
     }
 
-    /// How many iterations the loops have, by loop if there are several, and together.
-    pub(super) fn trips(&self, loops: &[CanonicalLoop], name: &str) -> Vec<String> {
-        if let [only] = loops {
-            return vec![format!(
-                "const uint64_t {name} = {};",
-                self.trip_count(only)
-            )];
-        }
-        let mut lines: Vec<String> = loops
-            .iter()
-            .enumerate()
-            .map(|(idx, canonical)| {
-                format!(
-                    "const uint64_t {name}_{idx} = {};",
-                    self.trip_count(canonical)
-                )
-            })
-            .collect();
-        let factors: Vec<String> = (0..loops.len())
-            .map(|idx| format!("{name}_{idx}"))
-            .collect();
-        lines.push(format!("const uint64_t {name} = {};", factors.join(" * ")));
-        lines
-    }
-
-    /// The value of a linear variable in the iteration with this number.
-    fn linear_at(&self, linear: &LinearPlan, index: &str) -> String {
-        let distance = match &linear.step {
-            None => index.to_string(),
-            Some(step) => format!(
-                "{index} * {}",
-                expr::print_operand(self.program, self, step)
-            ),
-        };
-        format!("{}__start + (int64_t)({distance})", linear.name)
-    }
-
-    /// References to loop variables that keep their value after the loop.
-    fn final_references(&self, plan: &LoopPlan, loops: &[CanonicalLoop]) -> Vec<String> {
-        plan.final_values
-            .iter()
-            .filter(|kept| kept.target == LastprivateTarget::Outer)
-            .filter_map(|kept| loops.get(kept.depth))
-            .map(|canonical| {
-                let name = &canonical.variable;
-                format!(
-                    "{} = {name};",
-                    self.declare_reference(canonical.ty, &format!("{name}__outer"))
-                )
-            })
-            .collect()
-    }
-
-    /// The declaration of the copy of a lastprivate variable.
-    pub(super) fn lastprivate_copy(
-        &self,
-        plan: &LastprivatePlan,
-        space: IterationSpace,
-    ) -> Vec<String> {
-        let is_team = space == IterationSpace::Teams;
-        let is_sized = self.program.types.is_variably_modified(plan.ty);
-        let (name, ty) = (plan.name.clone(), plan.ty);
-        let mut lines = Vec::new();
-        let prologue = match (&plan.target, plan.is_firstprivate) {
-            (LastprivateTarget::Outer, true) => match is_team {
-                true => Prologue::SharedCopyOfOuter { name, ty },
-                false => Prologue::CopyOfOuter { name, ty },
-            },
-            (LastprivateTarget::Parameter(parameter), true) if !is_sized => {
-                Prologue::copy_behind(name, ty, parameter.clone(), is_team)
-            }
-            (target, _) => {
-                if *target == LastprivateTarget::Outer {
-                    let outer = format!("{name}__outer");
-                    lines.push(match is_sized {
-                        true => sized_outer(&name),
-                        false => format!("{} = {name};", self.declare_reference(ty, &outer)),
-                    });
-                }
-                match is_team {
-                    true => Prologue::SharedPrivate { name, ty },
-                    false => Prologue::Private { name, ty },
-                }
-            }
-        };
-        lines.extend(self.prologue(&[prologue]));
-        if plan.is_firstprivate && is_sized && plan.target != LastprivateTarget::Outer {
-            let copy = self.copy_of(plan.ty, &plan.name, &lastprivate_target(plan));
-            lines.push(match is_team {
-                true => format!("if (threadIdx.x == 0) {copy}"),
-                false => copy,
-            });
-            lines.extend(is_team.then(|| BLOCK_BARRIER.to_string()));
-        }
-        if plan.kept == KeptValue::LastAssigned {
-            lines.push(format!("uint64_t {}__at = 0;", plan.name));
-        }
-        lines
-    }
-
-    /// The statement that copies an object.
-    pub(super) fn copy_of(&self, ty: TypeId, to: &str, from: &str) -> String {
-        let types = &self.program.types;
-        let address = |object: &str| match object.strip_prefix('*') {
-            Some(pointer) => pointer.to_string(),
-            None => object.to_string(),
-        };
-        match types.get(types.desugar(ty)).kind {
-            _ if types.is_variably_modified(ty) => self.sized_assignment(ty, to, from),
-            TypeKind::Array { .. } if classes::has_class_elements(self.program, ty) => format!(
-                "rex_assign_elements<{}>({}, {});",
-                self.value_type(ty),
-                address(to),
-                address(from)
-            ),
-            TypeKind::Array { .. } => format!(
-                "memcpy({}, {}, sizeof({}));",
-                address(to),
-                address(from),
-                types.spell(ty)
-            ),
-            _ => format!("{to} = {from};"),
-        }
-    }
-
     /// Whether the loop body declares a name at its top level that the loop variables have, or contains a `break`-free redeclaration.
     fn body_hides(&self, plan: &LoopPlan, loops: &[CanonicalLoop]) -> bool {
         let nest = &self.program.nests[plan.nest];
@@ -407,123 +259,6 @@ impl BodyPrinter<'_> {
                 .iter()
                 .any(|canonical| names.contains_key(&canonical.variable))
     }
-
-    pub(super) fn loop_variable(
-        &self,
-        canonical: &CanonicalLoop,
-        idx: usize,
-        depth: usize,
-        variable: &str,
-        trips: &str,
-    ) -> String {
-        let mut index = variable.to_string();
-        if idx + 1 < depth {
-            let inner: Vec<String> = (idx + 1..depth)
-                .map(|inner| format!("{trips}_{inner}"))
-                .collect();
-            index = format!("rex_quotient({index}, {}, {trips})", inner.join(" * "));
-        }
-        if idx > 0 {
-            index = format!("rex_remainder({index}, {trips}_{idx}, {trips})");
-        }
-        if let Some(element) = canonical.element {
-            let range = self.words_of(canonical.lower);
-            return format!(
-                "{} = rex_range_begin({})[{index}];",
-                self.words_of(element).trim(),
-                range.trim()
-            );
-        }
-        let declared = self
-            .program
-            .types
-            .declare(canonical.ty, &canonical.variable);
-        format!("{declared} = {};", self.iteration_value(canonical, &index))
-    }
-
-    /// The loop variable's value in the iteration with this number.
-    fn iteration_value(&self, canonical: &CanonicalLoop, index: &str) -> String {
-        let types = &self.program.types;
-        let lower = self.words_of(canonical.lower);
-        let lower = lower.trim();
-        let (sign, step) = match canonical.step {
-            LoopStep::Increment => ("+", None),
-            LoopStep::Decrement => ("-", None),
-            LoopStep::Add(step) => ("+", Some(step)),
-            LoopStep::Subtract(step) => ("-", Some(step)),
-        };
-        let distance = match step {
-            None => index.to_string(),
-            Some(step) => format!("{index} * {}", operand(self.words_of(step).trim())),
-        };
-        let value = if lower == "0" && sign == "+" {
-            distance
-        } else {
-            format!("{} {sign} {distance}", operand(lower))
-        };
-        if matches!(
-            types.get(types.desugar(canonical.ty)).kind,
-            TypeKind::Pointer(_)
-        ) {
-            return value;
-        }
-        if self.is_deduced(canonical) {
-            return format!("static_cast<REX_TYPE_OF({lower})>({value})");
-        }
-        let ty = types.spell(canonical.ty);
-        match types.get(types.desugar(canonical.ty)).kind {
-            TypeKind::Named {
-                meaning: Meaning::Integer { .. } | Meaning::Enum,
-                ..
-            } => format!("({ty}){}", operand(&value)),
-            _ => format!("static_cast<{ty}>({value})"),
-        }
-    }
-
-    /// Whether only the compiler knows the type of a loop variable: that of its first value.
-    fn is_deduced(&self, canonical: &CanonicalLoop) -> bool {
-        let spelled = self.program.types.spell(canonical.ty);
-        spelled.split_whitespace().any(|word| word == "auto")
-    }
-
-    fn trip_count(&self, canonical: &CanonicalLoop) -> String {
-        if canonical.element.is_some() {
-            return format!("rex_range_size({})", self.words_of(canonical.lower).trim());
-        }
-        let lower = self.words_of(canonical.lower);
-        let bound = self.words_of(canonical.bound);
-        let (lower, bound) = (lower.trim(), bound.trim());
-        let (negative, step) = match canonical.step {
-            LoopStep::Increment => (false, "1".to_string()),
-            LoopStep::Decrement => (true, "1".to_string()),
-            LoopStep::Add(step) => (false, self.words_of(step).trim().to_string()),
-            LoopStep::Subtract(step) => (true, self.words_of(step).trim().to_string()),
-        };
-        let negated = || format!("-{}", operand(&step));
-        let (function, step) = match canonical.relation {
-            Relation::Less => ("rex_trips_lt", if negative { negated() } else { step }),
-            Relation::LessEqual => ("rex_trips_le", if negative { negated() } else { step }),
-            Relation::Greater => ("rex_trips_gt", if negative { step } else { negated() }),
-            Relation::GreaterEqual => ("rex_trips_ge", if negative { step } else { negated() }),
-            Relation::NotEqual => ("rex_trips_ne", if negative { negated() } else { step }),
-        };
-        // The comparison is between the variable, not its first value, and the bound.
-        let types = &self.program.types;
-        let ty = types.spell(canonical.ty);
-        let is_int =
-            ty == "int" && lower.bytes().all(|byte| byte.is_ascii_digit()) && lower.len() < 10;
-        if is_int || self.is_deduced(canonical) {
-            return format!("{function}({lower}, {bound}, {step})");
-        }
-        format!("{function}(({ty}){}, {bound}, {step})", operand(lower))
-    }
-}
-
-pub(super) fn lastprivate_target(plan: &LastprivatePlan) -> String {
-    match &plan.target {
-        LastprivateTarget::Parameter(parameter) => format!("*{parameter}"),
-        LastprivateTarget::Outer => format!("{}__outer", plan.name),
-    }
 }
 
 /// The variable that counts the iterations.
@@ -532,45 +267,6 @@ pub(super) fn iteration_number(space: IterationSpace) -> &'static str {
         IterationSpace::Grid => "rex_i",
         IterationSpace::Teams => "rex_team_i",
         IterationSpace::Crew(_) | IterationSpace::League(_) => "rex_thread_i",
-    }
-}
-
-/// What stores the values that were assigned last.
-pub(super) fn keep_assigned(plans: &[LastprivatePlan], space: IterationSpace) -> Vec<String> {
-    let threads = match space {
-        IterationSpace::Grid | IterationSpace::Teams => "",
-        IterationSpace::Crew(crew) | IterationSpace::League(crew) => match crew {
-            Crew::Block => "",
-            Crew::Part => ", rex_threads",
-            Crew::Caller => ", omp_get_num_threads()",
-            Crew::One => ", 1",
-        },
-    };
-    plans
-        .iter()
-        .filter(|plan| plan.kept == KeptValue::LastAssigned)
-        .map(|plan| {
-            let name = &plan.name;
-            let target = lastprivate_target(plan);
-            format!("rex_keep_assigned({target}, {name}, {name}__at{threads});")
-        })
-        .collect()
-}
-
-/// All copies of a variable that has a first and a last value are made before anybody stores the last one.
-pub(super) fn first_before_last(
-    plans: &[LastprivatePlan],
-    space: IterationSpace,
-) -> Option<String> {
-    if !plans.iter().any(|plan| plan.is_firstprivate) {
-        return None;
-    }
-    match space {
-        // The region has one team.
-        IterationSpace::Grid => Some(BLOCK_BARRIER.to_string()),
-        IterationSpace::Crew(crew) | IterationSpace::League(crew) => barrier(crew),
-        // The leader copies and stores.
-        IterationSpace::Teams => None,
     }
 }
 

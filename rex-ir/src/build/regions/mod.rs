@@ -9,6 +9,7 @@ mod local_declarations;
 mod members;
 mod placement;
 mod qualified_uses;
+mod storage;
 mod transport;
 mod uses;
 
@@ -26,7 +27,6 @@ use crate::region::{
 };
 use crate::symbol::{SymbolId, SymbolKind};
 pub(super) use local_declarations::{LocalUsing, local_usings};
-pub(super) use uses::qualified_around;
 use uses::{Use, Uses};
 
 /// A construct that was read.

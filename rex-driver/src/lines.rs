@@ -40,6 +40,9 @@ const PEDANTIC: [&str; 5] = [
     "-Wgnu-line-marker",
 ];
 
+/// What some editors put in front of a UTF-8 text.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// How places are given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Markers {
@@ -88,11 +91,19 @@ fn with_line_markers(
     lowered_name: &Path,
     markers: Markers,
 ) -> Vec<u8> {
+    // It is one at the beginning of a file only.
+    let without_mark = |text| <[u8]>::strip_prefix(text, BYTE_ORDER_MARK);
+    let original = without_mark(original).unwrap_or(original);
+    let (mark, lowered) = match without_mark(lowered) {
+        Some(rest) => (BYTE_ORDER_MARK, rest),
+        None => ([].as_slice(), lowered),
+    };
     let old: Vec<&[u8]> = original.split_inclusive(|&byte| byte == b'\n').collect();
     let new: Vec<&[u8]> = lowered.split_inclusive(|&byte| byte == b'\n').collect();
     let starts = shared_runs(&old, &new);
     let unfit = unfit_lines(lowered, &new);
     let mut out = Vec::with_capacity(lowered.len() + 1024);
+    out.extend(mark);
     let mut n_lines = 0;
     // What the next line needs: its 1-based line in the user's file, or `None` if it is generated.
     let mut pending = None;

@@ -163,6 +163,13 @@ impl Scan<'_> {
             self.respell_loop(idx, mask);
             return None;
         }
+        if is_call
+            && def.is_some()
+            && place.bracket == Some(Bracket::Block)
+            && let Some(last) = self.respell_statements(idx, mask)
+        {
+            return Some(last + 1);
+        }
         let last = match (def, is_call) {
             (Some(def), false) if def.parameters.is_none() => idx,
             (Some(_) | None, true) => self.closing(idx + 1),

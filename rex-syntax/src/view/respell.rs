@@ -115,6 +115,29 @@ impl Scan<'_> {
         }
     }
 
+    /// A macro with statements for arguments is spelled like a block: `STMT(x += 2;)` like `{ x += 2; }`. Returns its last token.
+    pub(super) fn respell_statements(&self, idx: usize, mask: &mut Mask) -> Option<usize> {
+        let open = idx + 1;
+        let last = self.closing(open);
+        let (mut at, mut commas, mut has_statement) = (open + 1, Vec::new(), false);
+        while at < last {
+            match self.token_text(at) {
+                "(" | "[" | "{" => at = self.closing(at),
+                "," => commas.push(at),
+                ";" => has_statement = true,
+                _ => {}
+            }
+            at += 1;
+        }
+        self.tokens.get(last).filter(|_| has_statement)?;
+        self.blank_tokens(idx, idx, mask);
+        let spellings = [(open, "{"), (last, "}")].into_iter();
+        for (at, spelling) in spellings.chain(commas.into_iter().map(|at| (at, ";"))) {
+            mask.put(self.tokens[at].range.start(), spelling);
+        }
+        Some(last)
+    }
+
     fn opens(&self, idx: usize) -> bool {
         self.token_text(idx) == "("
     }

@@ -369,11 +369,18 @@ template <> struct rex_range<rex_float16, false> {
 };
 #endif
 
+/// The first value of an accumulator; that of a class to which no number converts is the class's own.
+template <typename Value, typename Number>
+REX_DEVICE auto rex_identity(Number number, int) -> decltype(static_cast<Value>(number)) {
+  return static_cast<Value>(number);
+}
+template <typename Value, typename Number> REX_DEVICE Value rex_identity(Number, long) { return Value(); }
+
 /// An operator has an identity and combines two partial results. User-declared reductions are structs with
 /// the same two functions. A `-` reduction adds.
 #define REX_OPERATOR(name, initial, result)                                                                  \
   struct name {                                                                                              \
-    template <typename Value> static REX_DEVICE Value identity() { return static_cast<Value>(initial); }     \
+    template <typename Value> static REX_DEVICE Value identity() { return rex_identity<Value>(initial, 0); } \
     template <typename Value> static REX_DEVICE void combine(Value &out, const Value &in) {                  \
       out = static_cast<Value>(result);                                                                      \
     }                                                                                                        \

@@ -13,6 +13,7 @@ use rex_syntax::source::{FileRange, Language, SourceMap};
 use rex_syntax::unit::Unit;
 use smol_str::SmolStr;
 
+use crate::item::ItemKind;
 use crate::program::Program;
 use crate::region::CapturedObject;
 
@@ -154,6 +155,34 @@ pub fn names_included_by(
                 .map(move |token| token.text(text))
         })
         .collect()
+}
+
+/// The names behind qualifiers in headers of the project that the unit includes, each with the last word of its qualifier: `util` and `join` of `lib::util::join`.
+pub fn qualified_names_included(program: &Program) -> BTreeSet<(&str, &str)> {
+    let Some(expansion) = &program.unit.expansion else {
+        return BTreeSet::new();
+    };
+    let includes = program
+        .items
+        .iter()
+        .filter(|item| item.kind == ItemKind::Include);
+    let mut names = BTreeSet::new();
+    for include in includes {
+        let line = line_of(&program.sources, &program.unit, include.range);
+        for text in expansion.project_text_included_at(line) {
+            let mut before = ["", ""];
+            for token in lex::significant_tokens(text, lex::whole(text)) {
+                let word = token.text(text);
+                if let [qualifier, "::"] = before
+                    && token.kind == TokenKind::Identifier
+                {
+                    names.insert((qualifier, word));
+                }
+                before = [before[1], word];
+            }
+        }
+    }
+    names
 }
 
 /// The headers of the project with classes that device code uses and whose member functions it may call.

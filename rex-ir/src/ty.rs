@@ -280,6 +280,15 @@ impl TypeTable {
         }
     }
 
+    /// Whether a type is `auto`, or a pointer or reference to it, and no initializer that rex can read decides it.
+    pub fn mentions_auto(&self, id: TypeId) -> bool {
+        match &self.get(id).kind {
+            TypeKind::Named { meaning, .. } => *meaning == Meaning::Auto,
+            TypeKind::Pointer(to) | TypeKind::Reference(to) => self.mentions_auto(*to),
+            TypeKind::Array { .. } | TypeKind::Function { .. } => false,
+        }
+    }
+
     /// The element type of an array or the pointee of a pointer, aliases followed.
     pub fn element(&self, id: TypeId) -> Option<TypeId> {
         match &self.get(self.object_type(id)).kind {

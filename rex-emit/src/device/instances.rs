@@ -7,7 +7,7 @@ use rex_ir::namer;
 use rex_ir::program::Program;
 use rex_ir::region::RegionId;
 use rex_ir::symbol::SymbolId;
-use rex_ir::ty::{Category, Meaning, RecordId, TypeId, TypeKind};
+use rex_ir::ty::{Category, RecordId};
 use rex_syntax::edit::{EditConflict, EditSet};
 use rex_syntax::layout::indent_at;
 use rex_syntax::{TextRange, TextSize, lex, places};
@@ -230,7 +230,7 @@ pub(super) fn variables(program: &Program, symbols: &[SymbolId], range: TextRang
     });
     let declarations = symbols.iter().map(|symbol| {
         let found = &program.symbols[*symbol];
-        match (found.initializer, is_deduced(program, found.ty)) {
+        match (found.initializer, types.mentions_auto(found.ty)) {
             (Some(initializer), true) => {
                 let value = program.text(initializer);
                 format!("extern std::decay<decltype({value})>::type {};", found.name)
@@ -249,12 +249,4 @@ pub(super) fn initializer(program: &Program, symbol: SymbolId, range: TextRange)
         "static inline void {USES_PREFIX}{}() {{ {text} }}",
         program.name(symbol)
     )
-}
-
-fn is_deduced(program: &Program, ty: TypeId) -> bool {
-    match &program.types.get(ty).kind {
-        TypeKind::Named { meaning, .. } => *meaning == Meaning::Auto,
-        TypeKind::Pointer(to) | TypeKind::Reference(to) => is_deduced(program, *to),
-        TypeKind::Array { .. } | TypeKind::Function { .. } => false,
-    }
 }

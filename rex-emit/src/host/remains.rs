@@ -3,8 +3,10 @@
 //! The statement that runs when a region was not offloaded then has the teams and threads that the program asks for. `teams` stands alone: inside other constructs of the host, in a task, or around
 //! what host compilers refuse in it, it is left out together with `distribute`.
 
-use rex_ir::region::{CanonicalLoop, Construct, ConstructId, Region, Relation, SharingAttribute};
-use rex_ir::ty::{Meaning, TypeId, TypeKind};
+use rex_ir::region::{
+    CanonicalLoop, Construct, ConstructId, ReductionOperation, Region, Relation, SharingAttribute,
+};
+use rex_ir::ty::{Category, Meaning, TypeId, TypeKind};
 use rex_syntax::TextRange;
 use rex_syntax::edit::EditSet;
 use rex_syntax::omp::clause::{Clause, ClauseName, Locator, Step};
@@ -82,6 +84,7 @@ impl Host<'_> {
         if inner.iter().any(|leaf| !COMBINED.contains(leaf))
             || self.has_unknown_clauses(construct)
             || has_first_and_last_of_teams(construct)
+            || self.has_undeclared_reductions(construct)
             || self.has_dependent_loops(construct)
             || self.counts_enumerators(construct)
         {
@@ -114,6 +117,22 @@ impl Host<'_> {
                 .any(|word| self.program.text(word.word) == "original"),
             ClauseName::NumThreads => clause.expression().is_none(),
             _ => false,
+        })
+    }
+
+    /// Whether a construct reduces objects of classes with an operator that no `declare reduction` is for: gcc refuses what clang takes the class's own operator for.
+    fn has_undeclared_reductions(&self, construct: &Construct) -> bool {
+        let types = &self.program.types;
+        construct.sharing.iter().any(|sharing| {
+            let SharingAttribute::Reduction { operation, .. } = &sharing.attribute else {
+                return false;
+            };
+            let ty = types.object_type(self.program.symbols[sharing.symbol].ty);
+            let is_class = matches!(
+                types.category(types.innermost_element(ty)),
+                Category::Aggregate | Category::Unknown
+            );
+            is_class && !matches!(operation, ReductionOperation::Declared(_))
         })
     }
 

@@ -25,20 +25,12 @@ impl<'u> Builder<'u> {
         let Some(initializer) = initializer else {
             return ty;
         };
-        if !self.mentions_auto(ty) || !self.is_decided_by_initializer(ty) {
+        if !self.types.mentions_auto(ty) || !self.is_decided_by_initializer(ty) {
             return ty;
         }
         match self.expression_type(initializer, at, 0) {
             Some(found) => self.replace_auto(ty, found),
             None => ty,
-        }
-    }
-
-    pub(super) fn mentions_auto(&self, ty: TypeId) -> bool {
-        match &self.types.get(ty).kind {
-            TypeKind::Named { meaning, .. } => *meaning == Meaning::Auto,
-            TypeKind::Pointer(to) | TypeKind::Reference(to) => self.mentions_auto(*to),
-            TypeKind::Array { .. } | TypeKind::Function { .. } => false,
         }
     }
 

@@ -97,7 +97,7 @@ impl Builder<'_> {
             rest = after;
             match (symbol, operand) {
                 (Some(symbol), Some((_, behind)))
-                    if !self.mentions_auto(self.symbols[symbol].ty) =>
+                    if !self.types.mentions_auto(self.symbols[symbol].ty) =>
                 {
                     out.push_str(&self.types.spell(self.symbols[symbol].ty));
                     rest = behind;

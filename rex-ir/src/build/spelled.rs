@@ -1,7 +1,8 @@
 //! Variables that the host spells with more than a name: a member of the own object that a clause turns into a variable, a static member of an instantiation.
 
 use rex_syntax::TextRange;
-use rex_syntax::kind::Field;
+use rex_syntax::cst::Node;
+use rex_syntax::kind::{Field, Kind};
 use smol_str::{SmolStr, format_smolstr};
 
 use super::Builder;
@@ -95,7 +96,7 @@ impl Builder<'_> {
                 let Some(declared) = declared else { return ty };
                 let node = self.unit.tree.root().smallest_at(declared);
                 let namespaces = namespaces_around(node);
-                if namespaces.is_empty() {
+                if namespaces.is_empty() || !is_of_namespace(node) {
                     return ty;
                 }
                 let spelling = format_smolstr!("{keyword}{}::{name}", namespaces.join("::"));
@@ -192,4 +193,14 @@ impl Builder<'_> {
         }
         Some(class)
     }
+}
+
+/// Whether a namespace declares a name, and no function, class or template in it.
+fn is_of_namespace(name: Node<'_>) -> bool {
+    !name.ancestors().any(|outer| {
+        matches!(
+            outer.kind(),
+            Kind::FunctionDefinition | Kind::FieldDeclarationList | Kind::TemplateParameterList
+        )
+    })
 }

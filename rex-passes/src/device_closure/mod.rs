@@ -7,6 +7,7 @@ mod constants;
 mod members;
 mod objects;
 mod reach;
+mod reductions;
 mod report;
 mod variables;
 mod virtual_calls;

@@ -14,7 +14,7 @@ use rex_syntax::lex;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 
-use super::{constants, objects, variables};
+use super::{constants, objects, reductions, variables};
 use crate::analysis::device_functions;
 
 /// What device code reaches.
@@ -98,6 +98,7 @@ impl<'p> Search<'p> {
         }
         for region in program.regions.values() {
             self.call_all(&region.calls);
+            reductions::call(self, program.constructs[region.construct].range);
         }
         for lambda in &program.instances.closures {
             self.call_all(&lambda.calls);
@@ -108,10 +109,10 @@ impl<'p> Search<'p> {
         variables.extend(regions.flat_map(|region| region.device_globals.iter().copied()));
         variables.extend(lambdas.flat_map(|lambda| lambda.globals.iter().copied()));
         variables.extend(program.declare_target.keys().copied());
-        self.call_reductions();
         self.certainty = Certainty::Perhaps;
         if !program.regions.is_empty() || !program.device_functions.is_empty() {
             self.take_implicit_functions();
+            self.take_functions_of_headers();
         }
         constants::add_of_types(self);
     }
@@ -125,22 +126,6 @@ impl<'p> Search<'p> {
         let certainty = self.certainty;
         let calls = calls.into_iter().cloned();
         self.pending.extend(calls.map(|call| (call, certainty)));
-    }
-
-    /// What the reductions that the program declares call.
-    fn call_reductions(&mut self) {
-        let program = self.program;
-        for reduction in program.declared_reductions.values() {
-            for range in reduction.texts() {
-                for at in lex::identifiers(program.source(), range) {
-                    let name = program.text(at);
-                    let resolved = program.scopes.resolve(&program.symbols, name, at);
-                    if resolved.is_some_and(|id| program.symbols[id].kind == SymbolKind::Function) {
-                        self.call(Call::of_function(name, at));
-                    }
-                }
-            }
-        }
     }
 
     /// Operators, constructors and destructors, as nothing names these where they are used: those outside of classes, and those in
@@ -157,6 +142,20 @@ impl<'p> Search<'p> {
             let is_host_class = class.is_some_and(|class| host_classes.contains(class));
             let is_text_of_class = function.in_class && !leading.contains(&id);
             if is_implicit && !is_text_of_class && !is_host_class {
+                self.take(id);
+            }
+        }
+    }
+
+    /// Functions of the unit that headers name which the device file includes as they are: some of the unit's text may be of other headers.
+    fn take_functions_of_headers(&mut self) {
+        let program = self.program;
+        let named = headers::qualified_names_included(program);
+        for (id, function) in program.functions.iter() {
+            let namespace = function.namespaces.last();
+            let namespace = namespace.and_then(|namespace| namespace.rsplit("::").next());
+            let is_named = namespace.is_some_and(|it| named.contains(&(it, &*function.name)));
+            if is_named && function.class.is_none() {
                 self.take(id);
             }
         }
@@ -208,6 +207,7 @@ impl<'p> Search<'p> {
         }
         let function = &self.program.functions[id];
         self.call_all(&function.calls);
+        reductions::call(self, function.range);
         let symbols = &self.program.symbols;
         // Variables that all functions share.
         let globals = function.globals.iter().copied().filter(|symbol| {

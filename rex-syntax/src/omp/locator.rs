@@ -92,6 +92,12 @@ impl PathReader<'_> {
         found
     }
 
+    /// The name of a member behind `.` or `->`.
+    fn member(&mut self) -> Option<TextRange> {
+        self.eat("template");
+        self.identifier()
+    }
+
     fn identifier(&mut self) -> Option<TextRange> {
         let token = self.tokens.get(self.at)?;
         if token.kind != TokenKind::Identifier {
@@ -130,7 +136,7 @@ impl PathReader<'_> {
                 inner.steps.push(Step::Index(offset));
                 // `(p + i)->x` is `p[i].x`, `*(p + i)` is `p[i]`.
                 if self.eat("->") {
-                    inner.steps.push(Step::Member(self.identifier()?));
+                    inner.steps.push(Step::Member(self.member()?));
                 } else if n_derefs > 0 && !matches!(self.peek(), "." | "[") {
                     n_derefs -= 1;
                 } else {
@@ -241,7 +247,7 @@ impl PathReader<'_> {
             _ => return Some(None),
         };
         self.at += 1;
-        let name = self.identifier()?;
+        let name = self.member()?;
         Some(Some(if arrow {
             Step::Arrow(name)
         } else {

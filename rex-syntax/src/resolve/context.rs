@@ -3,25 +3,29 @@
 //! Device code is CUDA: its device is a GPU of the architecture `nvptx`, also where the host runs it. The implementation is LLVM's, whose runtime carries the calls;
 //! host code is also GNU's, whose compiler it is for.
 
-use text_size::TextRange;
+use text_size::{TextRange, TextSize};
 
 use super::{split, word_and_inside};
+use crate::condition::{self, Lookup};
 use crate::cst::Node;
 use crate::kind::{Field, Kind};
 use crate::lex;
+use crate::macros::MacroTable;
 use crate::omp::clause::ClauseName;
 use crate::omp::directive::Leaf;
 use crate::unit::Unit;
 
 /// Where a selector is looked at.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Context {
+pub(super) struct Context<'u> {
     /// On a device.
     pub(super) is_device: bool,
     /// The constructs around the place, outermost first, as the specification spells them.
     pub(super) constructs: Vec<&'static str>,
     /// What `requires` directives of the file demand.
     requirements: Vec<&'static str>,
+    /// What conditions may name.
+    macros: Option<&'u MacroTable>,
 }
 
 /// Whether a selector matches.
@@ -40,9 +44,9 @@ pub(super) struct Match {
     pub(super) score: u64,
 }
 
-impl Context {
+impl<'u> Context<'u> {
     /// The context of a node.
-    pub(super) fn of(unit: &Unit, node: Node<'_>) -> Context {
+    pub(super) fn of(unit: &'u Unit, node: Node<'_>) -> Context<'u> {
         let mut constructs: Vec<&'static str> = Vec::new();
         let mut is_device = false;
         for outer in node.ancestors() {
@@ -66,11 +70,12 @@ impl Context {
             is_device,
             constructs,
             requirements: unit.requirements.clone(),
+            macros: Some(&unit.macros),
         }
     }
 
     /// The same place in device code.
-    pub(super) fn on_device(&self) -> Context {
+    pub(super) fn on_device(&self) -> Context<'u> {
         let mut context = self.clone();
         context.is_device = true;
         if context.constructs.first() != Some(&Leaf::Target.spelling()) {
@@ -80,15 +85,15 @@ impl Context {
     }
 
     /// The same place in host code.
-    pub(super) fn on_host(&self) -> Context {
+    pub(super) fn on_host(&self) -> Context<'u> {
         Context {
             is_device: false,
             ..self.clone()
         }
     }
 
-    /// Evaluates a selector: `device={kind(gpu)}, user={condition(n > 4)}`.
-    pub(super) fn evaluate(&self, selector: &str) -> Match {
+    /// Evaluates a selector that stands at a place: `device={kind(gpu)}, user={condition(n > 4)}`.
+    pub(super) fn evaluate(&self, selector: &str, at: TextSize) -> Match {
         let mut conditions: Vec<String> = Vec::new();
         let mut score = 0u64;
         for set in split(selector, ',') {
@@ -103,7 +108,7 @@ impl Context {
                 "device" => self.device(traits),
                 "target_device" => target_device(traits),
                 "implementation" => self.implementation(traits),
-                "user" => user(traits),
+                "user" => self.user(traits, at),
                 _ => NEVER,
             };
             match found.verdict {
@@ -194,6 +199,37 @@ impl Context {
         }
         always(score)
     }
+
+    /// A condition is the program's to decide, unless numbers and macros do.
+    fn user(&self, traits: &str, at: TextSize) -> Match {
+        let (word, properties) = word_and_inside(traits);
+        let Some(condition) = properties.filter(|_| word == "condition") else {
+            return NEVER;
+        };
+        let (score, condition) = match split(condition, ':').as_slice() {
+            [score, rest] => (score_of(score), rest.trim()),
+            _ => (None, condition.trim()),
+        };
+        // What is no macro, or names itself in its own body, is a name of the program.
+        let lookup = |name: &str| {
+            self.macros
+                .and_then(|macros| macros.lookup_at(name, at))
+                .filter(|def| {
+                    let mut words = lex::identifiers(&def.body, lex::whole(&def.body));
+                    words.all(|word| lex::slice(&def.body, word) != name)
+                })
+                .map_or(Lookup::Unknown, |def| Lookup::of(def.clone()))
+        };
+        let verdict = match condition::evaluate(condition, &lookup) {
+            Some(0) => Verdict::Never,
+            Some(_) => Verdict::Always,
+            None => Verdict::If(format!("({condition})")),
+        };
+        Match {
+            verdict,
+            score: score.unwrap_or(0),
+        }
+    }
 }
 
 const NEVER: Match = Match {
@@ -245,26 +281,6 @@ fn target_device(traits: &str) -> Match {
     Match {
         verdict: Verdict::If(condition),
         score: 0,
-    }
-}
-
-fn user(traits: &str) -> Match {
-    let (word, properties) = word_and_inside(traits);
-    let Some(condition) = properties.filter(|_| word == "condition") else {
-        return NEVER;
-    };
-    let (score, parts) = match split(condition, ':').as_slice() {
-        [score, rest] => (score_of(score), rest.trim()),
-        _ => (None, condition.trim()),
-    };
-    let verdict = match parts {
-        "0" | "false" => Verdict::Never,
-        "1" | "true" => Verdict::Always,
-        value => Verdict::If(format!("({value})")),
-    };
-    Match {
-        verdict,
-        score: score.unwrap_or(0),
     }
 }
 

@@ -63,7 +63,7 @@ impl Choice {
                     let parts = split(written, ':');
                     let selector = parts.first().copied().unwrap_or("");
                     let rest = written.get(selector.len() + 1..).unwrap_or("");
-                    let found = context.evaluate(&one_line(selector));
+                    let found = context.evaluate(&one_line(selector), clause.range.start());
                     if found.verdict != Verdict::Never {
                         candidates.push((found, one_line(rest)));
                     }

@@ -138,13 +138,14 @@ pub(super) fn chosen<'v, 'u>(
     known: &'v Variants<'u>,
     base: &str,
     call: TextRange,
-    context: &Context,
+    context: &Context<'_>,
 ) -> Vec<(&'v Variant<'u>, Verdict)> {
     let mut matches: Vec<(&Variant<'_>, u64, Verdict)> = known
         .of_base(base)
         .filter(|variant| variant.directive.range.end() <= call.start())
         .map(|variant| {
-            let found = context.evaluate(&variant.selector);
+            let at = variant.directive.range.start();
+            let found = context.evaluate(&variant.selector, at);
             (variant, found.score, found.verdict)
         })
         .filter(|(.., verdict)| *verdict != Verdict::Never)
@@ -187,7 +188,7 @@ pub(crate) fn calls(unit: &Unit) -> Vec<VariantCall> {
         }
         let context = Context::of(unit, node);
         let at = function.range();
-        let called = |context: Context| words(&chosen(&known, base, at, &context), base);
+        let called = |context: Context<'_>| words(&chosen(&known, base, at, &context), base);
         let device = called(context.on_device());
         let host = called(context.on_host());
         if device != base || host != base {
@@ -278,7 +279,10 @@ pub(crate) fn for_devices_only(unit: &Unit) -> Vec<TextRange> {
                 split(&variant.selector, ',')
                     .into_iter()
                     .filter(|set| word_and_inside(set).0.trim_start().starts_with("device"))
-                    .all(|set| Context::default().evaluate(set).verdict != Verdict::Never)
+                    .all(|set| {
+                        let at = variant.directive.range.start();
+                        Context::default().evaluate(set, at).verdict != Verdict::Never
+                    })
             })
     };
     unit.tree

@@ -49,12 +49,21 @@ impl BodyPrinter<'_> {
                     if pieces.mention(name) {
                         lines.extend(std::mem::take(&mut pieces).print());
                     }
-                    let mut declared = self.shared_object(*ty, name);
+                    let deduced = initializer
+                        .as_ref()
+                        .filter(|_| self.program.types.mentions_auto(*ty))
+                        .map(|initializer| self.text(initializer, indent));
+                    let (mut declared, store) = match &deduced {
+                        Some(value) => deduced_object(name, value.trim()),
+                        None => (
+                            self.shared_object(*ty, name),
+                            self.stored_first(name, *ty, initializer.as_ref(), indent),
+                        ),
+                    };
                     if let Some(value) = alignment {
                         self.align(&mut declared, *value);
                     }
                     pieces.declarations.extend(declared);
-                    let store = self.stored_first(name, *ty, initializer.as_ref(), indent);
                     if let Some(store) = store {
                         pieces.steps.push(Step::Store(store));
                         pieces.waits = *waits;
@@ -69,6 +78,21 @@ impl BodyPrinter<'_> {
         lines.extend(pieces.print());
         lines
     }
+}
+
+/// An object of the team whose type only the compiler knows, and its first value.
+fn deduced_object(name: &str, value: &str) -> (Vec<String>, Option<String>) {
+    let ty = format!("{name}__type");
+    let declared = vec![
+        format!(
+            "__shared__ rex_storage<typename std::decay<decltype({value})>::type> {name}__storage;"
+        ),
+        format!("auto &{name} = {name}__storage.rex_object();"),
+        format!("typedef REX_TYPE_OF({name}) {ty};"),
+        format!("rex_destructor<{ty}> {name}__end({name});"),
+    ];
+    let store = format!("new (rex_place{{&{name}}}) {ty}({value});");
+    (declared, Some(store))
 }
 
 impl Pieces {

@@ -67,7 +67,13 @@ impl BodyPrinter<'_> {
             lines.push(format!("{declared};"));
             lines.push(format!("rex_fill<{operation}>({name}{original});"));
         } else {
-            let ty = self.value_type(reduction.ty);
+            // Only the compiler knows what `auto` is.
+            let ty = match reduction.target {
+                ReductionTarget::Crew(_) if types.mentions_auto(reduction.ty) => {
+                    format!("REX_TYPE_OF({name}__outer)")
+                }
+                _ => self.value_type(reduction.ty),
+            };
             let identity = self.identity(&reduction.operation);
             let value = match (&reduction.target, original(reduction)) {
                 (_, None) => String::new(),

@@ -100,7 +100,8 @@ impl<'u> Builder<'u> {
             };
             let found = found.filter(is_only);
             let is_known = |found: &TypeId| {
-                self.types.category(*found) != Category::Unknown && !self.mentions_auto(*found)
+                self.types.category(*found) != Category::Unknown
+                    && !self.types.mentions_auto(*found)
             };
             if let Some(found) = found.filter(is_known) {
                 return self.seen_from(found, object, record, at);

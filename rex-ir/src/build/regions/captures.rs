@@ -115,7 +115,7 @@ impl Builder<'_> {
             && found.spelled.is_none()
             && found.declared_at.is_some()
             && self.unit.language == rex_syntax::source::Language::Cxx
-            && self.mentions_auto(found.ty)
+            && self.types.mentions_auto(found.ty)
     }
 
     /// Whether an `atomic` or `critical` construct of a region names a variable.

@@ -57,7 +57,7 @@ impl BodyPrinter<'_> {
         if let Some(element) = canonical.element {
             let range = self.words_of(canonical.lower);
             return format!(
-                "{} = rex_range_begin({})[{index}];",
+                "{} = *(rex_range_begin({}) + {index});",
                 self.words_of(element).trim(),
                 range.trim()
             );

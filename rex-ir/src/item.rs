@@ -35,6 +35,8 @@ pub enum ItemKind {
     Function(FunctionId),
     /// A function declaration without body.
     Prototype(SmolStr),
+    /// An explicit instantiation of a function, by its path without template arguments: `Box::size` of `template int Box<int>::size();`.
+    Instantiation(SmolStr),
     /// Variables.
     Variables(Vec<SymbolId>),
     /// A namespace or linkage block: text before the first inner item, inner items, closing text.

@@ -123,6 +123,19 @@ impl<'p> Device<'p> {
 }
 
 impl Device<'_> {
+    /// Whether the device file has the function with this path that a line instantiates: others are the host's.
+    pub(super) fn defines_instantiated(&self, path: &str) -> bool {
+        let mut words = path.rsplit("::").map(str::trim);
+        let (name, around) = (words.next(), words.next());
+        let functions = self.program.device_code.functions.iter();
+        functions
+            .map(|device| &self.program.functions[device.function])
+            .any(|function| {
+                let class = function.class.as_deref();
+                Some(function.name.as_str()) == name && (class.is_none() || class == around)
+            })
+    }
+
     /// A declaration with the parameters of the definition where it says none: in C that is no statement about them.
     fn with_parameters(&self, name: &str, declaration: String) -> String {
         let program = self.program;

@@ -182,7 +182,8 @@ impl<'p> Device<'p> {
                     }
                 }
                 ItemKind::Type if self.is_using_of_host(item.range) => {}
-                ItemKind::Type => {
+                ItemKind::Instantiation(path) if !self.defines_instantiated(path) => {}
+                ItemKind::Type | ItemKind::Instantiation(_) => {
                     self.header();
                     let text = self.classes.print(item.range)?;
                     self.line(&text);
@@ -261,6 +262,7 @@ impl<'p> Device<'p> {
             ItemKind::Block { items, .. } => self.block_is_needed(items),
             ItemKind::Type | ItemKind::Macro | ItemKind::Include | ItemKind::OtherDirective => true,
             ItemKind::Prototype(name) => self.is_declared(name),
+            ItemKind::Instantiation(path) => self.defines_instantiated(path),
             ItemKind::Other => false,
         })
     }

@@ -6,7 +6,7 @@ use rex_syntax::{TextRange, TextSize};
 use rustc_hash::FxHashMap;
 
 use super::Builder;
-use super::names::{function_name, last_component};
+use super::names::{function_name, last_component, without_arguments};
 use super::types::{declared_name, function_declarator};
 use crate::headers;
 use crate::item::{FunctionId, Item, ItemKind};
@@ -62,8 +62,8 @@ impl<'u> Builder<'u> {
                 | Kind::UsingDeclaration
                 | Kind::NamespaceAliasDefinition
                 | Kind::StaticAssertDeclaration
-                | Kind::TemplateInstantiation
                 | Kind::ConceptDefinition => ItemKind::Type,
+                Kind::TemplateInstantiation => instantiation_item(node),
                 Kind::NamespaceDefinition | Kind::LinkageSpecification => match node
                     .field(Field::Body)
                 {
@@ -179,6 +179,16 @@ impl<'u> Builder<'u> {
                 .text(range)
                 .split_whitespace()
                 .any(|word| word == "omp")
+    }
+}
+
+/// `template int f<int>(int);`, or `template class Box<int>;`.
+fn instantiation_item(node: Node<'_>) -> ItemKind {
+    let declarator = node.field(Field::Declarator);
+    let function = declarator.filter(|declarator| function_declarator(*declarator).is_some());
+    match function.and_then(declared_name) {
+        Some(name) => ItemKind::Instantiation(without_arguments(name.text()).into()),
+        None => ItemKind::Type,
     }
 }
 

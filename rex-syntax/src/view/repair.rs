@@ -159,16 +159,22 @@ impl Scan<'_> {
         if !place.begins_statement {
             return None;
         }
-        if is_call && text.is_ascii() && self.macros.begins_loop(text, token.range.start()) {
-            self.respell_loop(idx, mask);
-            return None;
-        }
+        let begins_loop =
+            is_call && text.is_ascii() && self.macros.begins_loop(text, token.range.start());
+        // A loop may stand in the macro with its body, too.
+        let is_whole =
+            !begins_loop || def.is_some_and(|def| self.is_statement(def, token.range.start(), 0));
         if is_call
+            && is_whole
             && def.is_some()
             && place.bracket == Some(Bracket::Block)
             && let Some(last) = self.respell_statements(idx, mask)
         {
             return Some(last + 1);
+        }
+        if begins_loop {
+            self.respell_loop(idx, mask);
+            return None;
         }
         let last = match (def, is_call) {
             (Some(def), false) if def.parameters.is_none() => idx,

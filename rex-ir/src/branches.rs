@@ -74,7 +74,8 @@ fn leaving_from(node: Node<'_>, inside: Inside) -> Option<Node<'_>> {
         Kind::ReturnStatement => return Some(node),
         Kind::BreakStatement => return (!inside.breaks).then_some(node),
         Kind::ContinueStatement => return (!inside.continues).then_some(node),
-        Kind::LambdaExpression => return None,
+        // Functions of local classes, too.
+        Kind::LambdaExpression | Kind::FunctionDefinition => return None,
         Kind::ForStatement | Kind::ForRangeLoop | Kind::WhileStatement | Kind::DoStatement => {
             Inside {
                 breaks: true,

@@ -40,7 +40,8 @@ impl<'u> Builder<'u> {
     /// Functions of classes that device code defines in a function are device code, which nvcc does not always see.
     fn mark_local_methods(&mut self) {
         let is_local = |function: &Function| {
-            function.in_class && self.function_index.around(function.range).is_some()
+            self.unit.language == Language::Cxx
+                && self.function_index.around(function.range).is_some()
         };
         let methods = self.functions.values();
         let starts = methods

@@ -1,4 +1,4 @@
-//! Macros that stand for declarations of a file: types and functions of which device code needs its own.
+//! Macros that stand for declarations of a file or class: types and functions of which device code needs its own.
 
 use text_size::TextRange;
 
@@ -6,20 +6,25 @@ use super::Code;
 use crate::edit::EditSet;
 use crate::lex::TokenKind;
 
+/// The words before a brace behind which declarations stand.
+const HEADS: [&str; 3] = ["namespace", "class", "struct"];
+
 impl Code<'_> {
-    /// Writes out the calls at file scope that stand for whole declarations, in files with directives.
+    /// Writes out the calls at file scope and in classes that stand for whole declarations, in files with directives.
     pub(super) fn declaration_edits(&self) -> EditSet {
         let mut edits = EditSet::new();
         if self.lexed.pragmas.is_empty() {
             return edits;
         }
-        // For each open bracket whether file scope goes on behind it.
+        // For each open bracket whether declarations of the file, or of a class, stand behind it.
         let mut open: Vec<bool> = Vec::new();
         let mut begins = true;
         let mut idx = 0;
         while let Some(&token) = self.lexed.tokens.get(idx) {
             let word = token.text(self.text);
-            if begins && token.kind == TokenKind::Identifier && open.iter().all(|is_file| *is_file)
+            if begins
+                && token.kind == TokenKind::Identifier
+                && open.iter().all(|declares| *declares)
             {
                 let start = token.range.start();
                 let at = self.written_at(start);
@@ -32,7 +37,7 @@ impl Code<'_> {
             }
             begins = match word {
                 "{" => {
-                    open.push(self.opens_file_scope(idx));
+                    open.push(self.opens_declarations(idx));
                     true
                 }
                 "(" | "[" => {
@@ -77,14 +82,15 @@ impl Code<'_> {
         is_base.then(|| self.macros.expand_call(self.text, start))?
     }
 
-    /// Whether a brace is that of a namespace or of `extern "C"`.
-    fn opens_file_scope(&self, brace: usize) -> bool {
+    /// Whether a brace is that of a namespace, of `extern "C"`, or of a class, whose functions device code may call.
+    fn opens_declarations(&self, brace: usize) -> bool {
         let mut before = (0..brace).rev().map(|idx| self.token_text(idx));
         let is_linkage = brace >= 2
             && self.token_text(brace - 1).starts_with('"')
             && self.token_text(brace - 2) == "extern";
         is_linkage
-            || before.find(|word| matches!(*word, "namespace" | ";" | "}" | "{" | ")" | "="))
-                == Some("namespace")
+            || before
+                .find(|word| HEADS.contains(word) || matches!(*word, ";" | "}" | "{" | ")" | "="))
+                .is_some_and(|word| HEADS.contains(&word))
     }
 }

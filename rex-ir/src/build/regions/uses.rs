@@ -282,6 +282,7 @@ impl<'u> Builder<'u> {
             SymbolKind::Global if self.global_storage(symbol).is_some() => {
                 self.use_global(symbol, uses)
             }
+            SymbolKind::Field if self.is_in_local_class(name.at, statement) => {}
             SymbolKind::Field if self.use_member_variable(name.at, name.at, uses) => {}
             SymbolKind::Field => {
                 if depth == 0 {
@@ -329,6 +330,15 @@ impl<'u> Builder<'u> {
             }
             _ => {}
         }
+    }
+
+    /// Whether a place is in a class that a statement defines: it sees no members of the object around the statement.
+    fn is_in_local_class(&self, at: TextRange, statement: TextRange) -> bool {
+        let node = self.unit.tree.root().smallest_at(at);
+        let mut around = node
+            .ancestors()
+            .take_while(|outer| statement.contains_range(outer.range()));
+        around.any(|outer| outer.kind() == Kind::FieldDeclarationList)
     }
 
     /// `object.count`, where `count` is a static member.

@@ -3,6 +3,7 @@
 //! Calls mean the variants of functions that the host calls. Promises about the program (`assume`, `assumes`) are left out. A dependence on `omp_all_memory` becomes a wait before a task that is done at once.
 
 use rex_ir::region::{Construct, ConstructId, SharingAttribute};
+use rex_ir::ty::Category;
 use rex_syntax::TextRange;
 use rex_syntax::edit::EditSet;
 use rex_syntax::layout::indent_at;
@@ -34,6 +35,7 @@ impl Host<'_> {
                     let text = crate::common::text::joined(text);
                     words.push((directive.range, format!("REX_ALLOCATE({})", text.trim())));
                 }
+                Some(Leaf::Scope) => self.copies_of_scope(directive, &mut words),
                 Some(Leaf::Task) => self.dependences(directive, &mut words),
                 Some(Leaf::Taskwait) => {
                     // To wait is to do more than the directive promises.
@@ -57,6 +59,45 @@ impl Host<'_> {
             }
         }
         words
+    }
+
+    /// Older host compilers have no copies of `scope`: a task inside that is done at once makes those of scalars and pointers. Others stay as
+    /// they are: LLVM's runtime does not copy them for tasks of GCC. Which memory copies lie in changes no value.
+    fn copies_of_scope(&self, directive: &Directive, words: &mut Vec<(TextRange, String)>) {
+        let allocators = directive.clauses_named(ClauseName::Allocate);
+        words.extend(allocators.map(|clause| (clause.range, String::new())));
+        let copied: Vec<&Clause> = directive.clauses_named(ClauseName::Firstprivate).collect();
+        let mut items = copied.iter().flat_map(|clause| clause.items());
+        if copied.is_empty() || !items.all(|item| self.is_scalar_or_pointer(item.range)) {
+            return;
+        }
+        let at = TextRange::empty(directive.range.end());
+        let indent = indent_at(self.program.source(), directive.range.start());
+        let texts: Vec<String> = copied
+            .iter()
+            .map(|clause| crate::common::text::joined(self.program.text(clause.range)))
+            .collect();
+        let task = format!(
+            "\n{indent}#pragma omp task if(0) default(shared) {}",
+            texts.join(" ")
+        );
+        words.extend(
+            copied
+                .into_iter()
+                .map(|clause| (clause.range, String::new())),
+        );
+        words.push((at, task));
+    }
+
+    fn is_scalar_or_pointer(&self, name: TextRange) -> bool {
+        let program = self.program;
+        let found = program
+            .scopes
+            .resolve(&program.symbols, program.text(name).trim(), name);
+        found.is_some_and(|symbol| {
+            let category = program.types.category(program.symbols[symbol].ty);
+            matches!(category, Category::Scalar | Category::Pointer)
+        })
     }
 
     /// The construct that a clause is for, with its comma or colon. Host compilers know such words in `if` only.

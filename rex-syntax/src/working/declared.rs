@@ -9,6 +9,9 @@ use crate::lex::TokenKind;
 /// The words before a brace behind which declarations stand.
 const HEADS: [&str; 3] = ["namespace", "class", "struct"];
 
+/// The words before a colon behind which a member may be declared.
+const ACCESS: [&str; 3] = ["public", "protected", "private"];
+
 impl Code<'_> {
     /// Writes out the calls at file scope and in classes that stand for whole declarations, in files with directives.
     pub(super) fn declaration_edits(&self) -> EditSet {
@@ -48,6 +51,7 @@ impl Code<'_> {
                     open.pop();
                     word == "}"
                 }
+                ":" => idx > 0 && ACCESS.contains(&self.token_text(idx - 1)),
                 _ => word == ";",
             };
             idx += 1;

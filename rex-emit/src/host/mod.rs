@@ -86,9 +86,10 @@ struct Host<'p> {
     program: &'p Program,
     layout: Layout,
     edits: EditSet,
+    /// Variables that mean something else in statements, those of inner statements first.
     renames: Vec<renames::Rename>,
     /// Where the user's text gets other names, in source order.
-    renamed_places: Vec<(TextRange, String)>,
+    renamed_places: EditSet,
     arrays: FxHashMap<MapOwner, MapArraysId>,
     /// Variables that only regions with copies of their own name.
     unused: FxHashMap<RegionId, Vec<SymbolId>>,
@@ -130,7 +131,7 @@ impl<'p> Host<'p> {
             edits: EditSet::new(),
             renames: Vec::new(),
             unused: unused::unused_variables(program),
-            renamed_places: Vec::new(),
+            renamed_places: EditSet::new(),
         }
     }
 

@@ -34,8 +34,9 @@ impl Host<'_> {
     /// have these names.
     pub(super) fn collect_renames(&mut self) {
         let mut renames = Vec::new();
-        let mut places = Vec::new();
-        for (_, data) in self.program.data_constructs.iter() {
+        let mut places = EditSet::new();
+        // Of data constructs inside each other, the inner one decides, which comes later.
+        for (_, data) in self.program.data_constructs.iter().rev() {
             if data.kind != DataConstructKind::Data {
                 continue;
             }
@@ -58,30 +59,21 @@ impl Host<'_> {
             };
             for (at, symbol) in &data.address_uses {
                 let becomes = word(*symbol).filter(|word| word != self.program.text(*at));
-                places.extend(becomes.map(|becomes| (*at, becomes)));
+                if let Some(becomes) = becomes {
+                    places.replace(*at, becomes);
+                }
             }
             for call in &data.address_calls {
                 let is_renamed = |(at, symbol): &(TextRange, SymbolId)| {
                     word(*symbol).is_some_and(|word| word != call.expansion[*at])
                 };
                 if call.names.iter().any(is_renamed) {
-                    places.push((call.range, call.written_with(word)));
+                    places.replace(call.range, call.written_with(word));
                 }
             }
         }
-        // Of data constructs inside each other, the inner one decides.
-        places.reverse();
-        places.sort_by_key(|(at, _)| (at.start(), std::cmp::Reverse(at.end())));
-        let mut end = None;
-        places.retain(|(at, _)| {
-            let is_free = end.is_none_or(|end| at.start() >= end);
-            if is_free {
-                end = Some(at.end());
-            }
-            is_free
-        });
         self.renames = renames;
-        self.renamed_places = places;
+        self.renamed_places = places.outermost();
     }
 
     /// The variables that a data construct binds to device addresses, and what stands for each in its statement.
@@ -125,7 +117,7 @@ impl Host<'_> {
                     found.is_none_or(|found| found == symbol)
                 })
         };
-        let rename = self.renames.iter().rev().find(meant)?;
+        let rename = self.renames.iter().find(meant)?;
         Some(&rename.becomes)
     }
 
@@ -141,15 +133,13 @@ impl Host<'_> {
 
     /// Rename edits inside a range, with offsets relative to it.
     pub(super) fn rename_edits(&self, range: TextRange) -> EditSet {
-        let places = &self.renamed_places;
-        let first = places.partition_point(|(at, _)| at.start() < range.start());
+        let places = self.renamed_places.edits();
+        let first = places.partition_point(|edit| edit.range.start() < range.start());
+        let from = places[first..].iter();
         let mut edits = EditSet::new();
-        for (at, becomes) in &places[first..] {
-            if at.start() >= range.end() {
-                break;
-            }
-            if range.contains_range(*at) {
-                edits.replace(*at - range.start(), becomes.clone());
+        for edit in from.take_while(|edit| edit.range.start() < range.end()) {
+            if range.contains_range(edit.range) {
+                edits.replace(edit.range - range.start(), edit.insert.clone());
             }
         }
         edits
@@ -158,10 +148,11 @@ impl Host<'_> {
     /// Applies renames to user text that no construct replaces.
     pub(super) fn apply_renames(&mut self) {
         let replaced: Vec<TextRange> = self.edits.edits().iter().map(|edit| edit.range).collect();
-        for (at, becomes) in std::mem::take(&mut self.renamed_places) {
-            let is_replaced = |range: &TextRange| range.contains_range(at) && !range.is_empty();
+        for edit in std::mem::take(&mut self.renamed_places).edits() {
+            let is_replaced =
+                |range: &TextRange| range.contains_range(edit.range) && !range.is_empty();
             if !replaced.iter().any(is_replaced) {
-                self.edits.replace(at, becomes);
+                self.edits.replace(edit.range, edit.insert.clone());
             }
         }
     }

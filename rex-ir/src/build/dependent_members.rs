@@ -133,10 +133,7 @@ impl Builder<'_> {
         one: TextRange,
         other: TextRange,
     ) -> Vec<TextRange> {
-        let meaning = |name: &str, at| {
-            let of_type = self.scopes.resolve_type(&self.symbols, name, at);
-            of_type.or_else(|| self.scopes.resolve(&self.symbols, name, at))
-        };
+        let meaning = |name: &str, at| self.scopes.resolve_type_word(&self.symbols, name, at);
         lex::identifiers(spelling, lex::whole(spelling))
             .filter(|name| meaning(&spelling[*name], one) != meaning(&spelling[*name], other))
             .collect()

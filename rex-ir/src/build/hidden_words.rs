@@ -26,6 +26,8 @@ impl Builder<'_> {
         if regions.is_empty() {
             return;
         }
+        // Nothing else hides a word.
+        let inner_names = self.scopes.inner_names();
         let variables = self
             .symbols
             .iter()
@@ -33,12 +35,23 @@ impl Builder<'_> {
         let found: Vec<Hidden> = variables
             .filter_map(|(variable, symbol)| {
                 let declared = symbol.declared_at?;
+                let mut words = Vec::new();
+                self.type_words(symbol.ty, &mut words);
+                words.retain(|words| {
+                    inner_names.contains(words.as_str())
+                        || free_names(words).any(|name| inner_names.contains(&words[name]))
+                });
+                if words.is_empty() {
+                    return None;
+                }
                 let scope = self.scopes.scope(self.scopes.innermost(declared)).range;
                 let mut seeing = regions.iter().copied().filter(|region| {
                     scope.contains_range(*region) && region.start() > declared.start()
                 });
-                let region = seeing
-                    .find(|region| self.hidden_word(symbol.ty, declared, *region).is_some())?;
+                let region = seeing.find(|region| {
+                    let mut words = words.iter();
+                    words.any(|words| self.are_hidden(words, declared, *region))
+                })?;
                 Some(Hidden {
                     variable,
                     declared,
@@ -69,26 +82,25 @@ impl Builder<'_> {
     fn are_hidden(&self, words: &str, declared: TextRange, at: TextRange) -> bool {
         // `struct S` is one word.
         words.contains(' ') && self.is_hidden(words, declared, at)
-            || lex::identifiers(words, lex::whole(words)).any(|name| {
-                let is_qualified = words[..usize::from(name.start())].ends_with("::");
-                !is_qualified && self.is_hidden(&words[name], declared, at)
-            })
+            || free_names(words).any(|name| self.is_hidden(&words[name], declared, at))
     }
 
     /// Whether a declaration that a place sees hides what a name means at another.
     fn is_hidden(&self, name: &str, declared: TextRange, at: TextRange) -> bool {
         let at = TextRange::empty(at.start());
-        let of_type = |at| self.scopes.resolve_type(&self.symbols, name, at);
-        let of_any = |at| self.scopes.resolve(&self.symbols, name, at);
-        let meant = of_type(declared).or_else(|| of_any(declared));
-        let seen = match meant.map(|meant| self.symbols[meant].kind) {
-            Some(SymbolKind::Type) => {
-                let variable = of_any(at).filter(|it| self.symbols[*it].kind.is_variable());
-                variable.or_else(|| of_type(at))
-            }
-            _ => of_any(at),
+        let Some(meant) = self.scopes.resolve_type_word(&self.symbols, name, declared) else {
+            return false;
         };
-        let (Some(meant), Some(seen)) = (meant, seen) else {
+        let any = self.scopes.resolve(&self.symbols, name, at);
+        let is_type = self.symbols[meant].kind == SymbolKind::Type;
+        let seen = match any {
+            // Functions of the name, a constructor for instance, hide no type.
+            Some(seen) if is_type && !self.symbols[seen].kind.is_variable() => {
+                self.scopes.resolve_type(&self.symbols, name, at)
+            }
+            seen => seen,
+        };
+        let Some(seen) = seen else {
             return false;
         };
         let scope = |symbol: SymbolId| {
@@ -168,18 +180,16 @@ impl Builder<'_> {
         if self.unit.language != Language::Cxx {
             return None;
         }
-        let names: Vec<TextRange> = lex::identifiers(words, lex::whole(words)).collect();
+        let names: Vec<TextRange> = free_names(words).collect();
         let mut written = words.to_string();
         for name in names.into_iter().rev() {
             let plain = &words[name];
             if !self.is_hidden(plain, hidden.declared, hidden.region) {
                 continue;
             }
-            let of_type = self
+            let meant = self
                 .scopes
-                .resolve_type(&self.symbols, plain, hidden.declared);
-            let meant =
-                of_type.or_else(|| self.scopes.resolve(&self.symbols, plain, hidden.declared))?;
+                .resolve_type_word(&self.symbols, plain, hidden.declared)?;
             let qualified = format!("::{}{plain}", self.symbols[meant].named_qualifier());
             if self.find_qualified(&qualified, hidden.declared) != Some(meant) {
                 return None;
@@ -222,4 +232,10 @@ impl Builder<'_> {
         tags.into_iter()
             .find(|tag| is_found(tag) && !self.are_hidden(tag, declared, region))
     }
+}
+
+/// The names in words of a type that declarations may hide.
+fn free_names(words: &str) -> impl Iterator<Item = TextRange> {
+    lex::identifiers(words, lex::whole(words))
+        .filter(|name| !words[..usize::from(name.start())].ends_with("::"))
 }

@@ -161,11 +161,6 @@ impl<'u> Builder<'u> {
         if self.unit.language != Language::Cxx {
             return None;
         }
-        let is_captured = |this: &Self, symbol: SymbolId| {
-            this.symbols[symbol].kind.is_variable()
-                && this.global_storage(symbol).is_none()
-                && !this.constant_fields.contains_key(&symbol)
-        };
         let root = self.scopes.scope(self.scopes.root());
         let is_of_namespace = |symbol: &SymbolId| self.symbols[*symbol].kind == SymbolKind::Global;
         let is_wanted = |word: &SmolStr| {
@@ -174,20 +169,25 @@ impl<'u> Builder<'u> {
                 || self.static_fields.keys().any(|(_, field)| field == word)
         };
         let (range, expansion) = self.written_out(name, is_wanted)?;
-        let mut names = Vec::new();
-        for at in qualified_names(&expansion, lex::whole(&expansion)) {
-            let symbol = self.resolve_qualified(&expansion[at], name);
-            names.extend(
-                symbol
-                    .filter(|symbol| is_captured(self, *symbol))
-                    .map(|it| (at, it)),
-            );
-        }
+        let mut names = self.qualified_in(&expansion, name);
+        names.retain(|(_, symbol)| {
+            self.symbols[*symbol].kind.is_variable()
+                && self.global_storage(*symbol).is_none()
+                && !self.constant_fields.contains_key(symbol)
+        });
         (!names.is_empty()).then_some(MacroCall {
             range,
             expansion,
             names,
         })
+    }
+
+    /// What names with qualifiers in a text mean that stands for one at a place.
+    pub(super) fn qualified_in(&mut self, text: &str, at: TextRange) -> Vec<(TextRange, SymbolId)> {
+        let names = qualified_names(text, lex::whole(text)).into_iter();
+        names
+            .filter_map(|name| Some((name, self.resolve_qualified(&text[name], at)?)))
+            .collect()
     }
 
     /// The range of the macro call that begins at a place, and its text as far as the names in it that are `wanted`.

@@ -5,6 +5,7 @@ use std::ops::Deref;
 use indexmap::IndexMap;
 use la_arena::Arena;
 use rex_syntax::TextRange;
+use rustc_hash::FxHashSet;
 use smol_str::SmolStr;
 
 use super::{ScopeId, Symbol, SymbolId, SymbolKind, without_unnamed};
@@ -178,21 +179,27 @@ impl ScopeTree {
         (name, found): (&str, SymbolId),
         at: TextRange,
     ) -> SymbolId {
-        let qualifier = |id: SymbolId| symbols[id].named_qualifier();
         let kind = symbols[found].kind;
-        let is_candidate = |id: SymbolId| {
-            matches!(kind, SymbolKind::Global | SymbolKind::Type)
-                && symbols[id].kind == kind
-                && symbols[id].is_visible(at)
-        };
+        if homonyms.len() == 1 || !matches!(kind, SymbolKind::Global | SymbolKind::Type) {
+            return found;
+        }
+        let qualifier = |id: SymbolId| symbols[id].named_qualifier();
+        let is_named = |using: &Using| using.name.as_deref() == Some(name);
+        let around = without_unnamed(self.namespace_at(at));
+        let mut usings = self.usings.iter();
+        let is_brought = usings.any(|using| is_named(using) && using.range.contains_range(at));
+        // The last one that is visible, in the innermost namespace.
+        if !is_brought && qualifier(found) == around {
+            return found;
+        }
+        let is_candidate = |id: SymbolId| symbols[id].kind == kind && symbols[id].is_visible(at);
         let candidates: Vec<SymbolId> = homonyms
             .iter()
             .copied()
             .filter(|id| is_candidate(*id))
             .collect();
         let own = &symbols[found].qualifier;
-        let differ = candidates.iter().any(|id| symbols[*id].qualifier != *own);
-        if !is_candidate(found) || !differ {
+        if !candidates.iter().any(|id| symbols[*id].qualifier != *own) {
             return found;
         }
         let brought = |is_wanted: &dyn Fn(&Using) -> bool| {
@@ -205,17 +212,24 @@ impl ScopeTree {
                 })
                 .copied()
         };
-        let around = without_unnamed(self.namespace_at(at));
         let enclosing = || {
             let candidates = candidates.iter().copied();
             candidates
                 .filter(|id| around.starts_with(&qualifier(*id)))
                 .max_by_key(|id| qualifier(*id).len())
         };
-        brought(&|using| using.name.as_deref() == Some(name))
+        brought(&is_named)
             .or_else(enclosing)
             .or_else(|| brought(&|using| using.name.is_none()))
             .unwrap_or(found)
+    }
+
+    /// The names that a scope inside the file scope declares.
+    pub fn inner_names(&self) -> FxHashSet<&str> {
+        let inner = self.scopes.iter().filter(|(id, _)| *id != self.root);
+        inner
+            .flat_map(|(_, scope)| scope.names.keys().map(SmolStr::as_str))
+            .collect()
     }
 
     /// The file scope.
@@ -344,6 +358,17 @@ impl ScopeTree {
         at: TextRange,
     ) -> Option<SymbolId> {
         self.find(symbols, name, at, Wanted::Type)
+    }
+
+    /// What a word of a type means at a place: a type, else whatever has the name.
+    pub fn resolve_type_word(
+        &self,
+        symbols: &Arena<Symbol>,
+        name: &str,
+        at: TextRange,
+    ) -> Option<SymbolId> {
+        let found = self.resolve_type(symbols, name, at);
+        found.or_else(|| self.resolve(symbols, name, at))
     }
 
     fn find(

@@ -168,6 +168,8 @@ macro_rules! dependence_types {
 }
 
 /// The words a clause accepts before its colon (or alone), where the set is closed. Empty: anything is accepted.
+///
+/// The categories of variables stand behind what is said of them.
 pub(crate) fn words(name: ClauseName) -> &'static [&'static str] {
     use ClauseName::*;
     match name {
@@ -282,23 +284,13 @@ pub(crate) fn alternatives(name: ClauseName) -> Vec<&'static [&'static str]> {
         ],
         Depend => vec![dependence_types!["sink", "source"]],
         Order => vec![&["reproducible", "unconstrained"]],
-        Default => vec![&["none", "shared", "private", "firstprivate"], CATEGORIES],
-        Defaultmap => vec![
-            &[
-                "alloc",
-                "storage",
-                "to",
-                "from",
-                "tofrom",
-                "firstprivate",
-                "private",
-                "none",
-                "default",
-                "present",
-                "self",
-            ],
-            CATEGORIES,
-        ],
+        Default | Defaultmap => {
+            let all = words(name);
+            let is_first_category = |word: &&str| *word == "scalar";
+            let values = all.iter().position(is_first_category);
+            let (values, categories) = all.split_at(values.unwrap_or(all.len()));
+            vec![values, categories]
+        }
         AtomicDefaultMemOrder
         | At
         | Bind
@@ -311,6 +303,3 @@ pub(crate) fn alternatives(name: ClauseName) -> Vec<&'static [&'static str]> {
         _ => Vec::new(),
     }
 }
-
-/// The categories of variables.
-const CATEGORIES: &[&str] = &["scalar", "aggregate", "pointer", "allocatable", "all"];

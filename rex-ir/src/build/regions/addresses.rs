@@ -69,16 +69,16 @@ impl Builder<'_> {
         addressed.contains(&symbol).then_some(symbol)
     }
 
-    /// `this->member`, or `member`, of which a clause asks for the address.
+    /// `this->member`, of which a clause asks for the address.
     fn addressed_member(
         &self,
         word: TextRange,
         addressed: &[SymbolId],
     ) -> Option<(TextRange, SymbolId)> {
-        let member = match self.text(word) {
-            "this" => member_of_this(self.source, word)?,
-            _ => return None,
-        };
+        if self.text(word) != "this" {
+            return None;
+        }
+        let member = member_of_this(self.source, word)?;
         let mut members = addressed
             .iter()
             .filter_map(|symbol| self.own_member(*symbol));
@@ -96,12 +96,8 @@ impl Builder<'_> {
         };
         let (range, expansion) = self.written_out(name, is_name)?;
         let whole = lex::whole(&expansion);
-        let mut names = Vec::new();
-        for at in qualified_names(&expansion, whole) {
-            let symbol = self.resolve_qualified(&expansion[at], name);
-            let symbol = symbol.filter(|symbol| addressed.contains(symbol));
-            names.extend(symbol.map(|symbol| (at, symbol)));
-        }
+        let mut names = self.qualified_in(&expansion, name);
+        names.retain(|(_, symbol)| addressed.contains(symbol));
         for at in lex::identifiers(&expansion, whole) {
             let symbol = self.addressed(&expansion[at], name, addressed);
             let is_free = !names.iter().any(|(name, _)| name.contains_range(at));

@@ -154,10 +154,8 @@ impl Builder<'_> {
         words.iter().any(|text| {
             let whole = TextRange::up_to(rex_syntax::TextSize::of(text.as_str()));
             let is_local = |name: &str| {
-                let named = self.scopes.resolve_type(&self.symbols, name, at);
-                named
-                    .or_else(|| self.scopes.resolve(&self.symbols, name, at))
-                    .is_some_and(is_of_function_or_class)
+                let named = self.scopes.resolve_type_word(&self.symbols, name, at);
+                named.is_some_and(is_of_function_or_class)
             };
             // A member named through its class may be private.
             let names_member = class_name.is_some_and(|class| text.contains(&format!("{class}::")));

@@ -264,7 +264,7 @@ fn capture(statements: &[Node<'_>]) -> Option<AtomicPlan> {
     match statements {
         [single] if single.kind() == Kind::IfStatement => {
             let mut plan = compare_and_assign(*single)?;
-            let into = captured_on_failure(*single, plan.location.range)?;
+            let into = captured_on_failure(*single, &plan)?;
             plan.captured = Some(AtomicCapture::of(text(into), CapturedValue::OnFailure));
             Some(plan)
         }

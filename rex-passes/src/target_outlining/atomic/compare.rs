@@ -1,11 +1,10 @@
 //! The forms of `atomic compare`.
 
 use rex_ir::kernel::{AtomicCapture, AtomicForm, AtomicPlan, CapturedValue};
-use rex_syntax::TextRange;
 use rex_syntax::cst::Node;
 use rex_syntax::kind::{Field, Kind};
 
-use super::{assignment, only, same, statements, text, unparenthesized};
+use super::{assignment, only, same, same_text, statements, text, unparenthesized};
 
 /// `if (x < e) x = e`, whatever else it does if the comparison is false.
 pub(super) fn compare_and_assign(node: Node<'_>) -> Option<AtomicPlan> {
@@ -109,7 +108,7 @@ pub(super) fn compare_into(first: Node<'_>, second: Node<'_>) -> Option<AtomicPl
         return None;
     }
     let into = match second.field(Field::Alternative) {
-        Some(_) => Some(captured_on_failure(second, plan.location.range)?),
+        Some(_) => Some(captured_on_failure(second, &plan)?),
         None => None,
     };
     plan.captured = Some(AtomicCapture {
@@ -120,8 +119,8 @@ pub(super) fn compare_into(first: Node<'_>, second: Node<'_>) -> Option<AtomicPl
     Some(plan)
 }
 
-/// `v` of `else v = x`.
-pub(super) fn captured_on_failure(statement: Node<'_>, location: TextRange) -> Option<Node<'_>> {
+/// `v` of `else v = x`, where `x` is the plan's location.
+pub(super) fn captured_on_failure<'t>(statement: Node<'t>, plan: &AtomicPlan) -> Option<Node<'t>> {
     let otherwise = statement.field(Field::Alternative)?;
     let otherwise = match otherwise.kind() {
         Kind::ElseClause => otherwise
@@ -130,8 +129,5 @@ pub(super) fn captured_on_failure(statement: Node<'_>, location: TextRange) -> O
         _ => otherwise,
     };
     let (into, from) = assignment(only(&statements(otherwise))?, "=")?;
-    let words = |text: &str| text.split_whitespace().collect::<String>();
-    let is_location =
-        words(&statement.tree().text()[location]) == words(unparenthesized(from).text());
-    is_location.then_some(into)
+    same_text(&statement, plan, from).then_some(into)
 }

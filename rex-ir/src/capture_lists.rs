@@ -3,6 +3,7 @@
 //! What the host's lambdas capture and what they only name depends on where the variables live, and in device code some live elsewhere: an object of a team lies in shared memory, which CUDA's lambdas
 //! do not capture, and a variable of static storage duration may be a reference or parameter of the kernel, which they do. The edits here make a list say what the host's lambda means.
 
+use indexmap::IndexMap;
 use rex_syntax::cst::Node;
 use rex_syntax::kind::Kind;
 use rex_syntax::lex::{self, Token};
@@ -11,6 +12,7 @@ use rex_syntax::{TextRange, TextSize};
 use smol_str::{SmolStr, format_smolstr};
 
 use crate::program::Program;
+use crate::region::MacroCall;
 use crate::symbol::SymbolId;
 
 /// How a lambda of device code must list an object of its surroundings.
@@ -47,10 +49,24 @@ struct CaptureList {
     is_empty: bool,
 }
 
+/// Where variables are named with qualifiers, `Grid::cells` or `this->cells`, that have their plain names there in the generated code.
+pub fn uses_with_qualifiers<'a>(
+    uses: &'a [(TextRange, SymbolId)],
+    calls: &'a [MacroCall],
+) -> Vec<(TextRange, SymbolId)> {
+    let in_call = |call: &'a MacroCall| call.names.iter().map(|(_, symbol)| (call.range, *symbol));
+    uses.iter()
+        .copied()
+        .chain(calls.iter().flat_map(in_call))
+        .collect()
+}
+
 /// Edits of the capture lists of all lambdas in a range, in no particular order; `listing` tells of an object, which is named by the lambda, how it must be listed.
+/// `uses` are those [with qualifiers](uses_with_qualifiers).
 pub fn edits(
     program: &Program,
     range: TextRange,
+    uses: &[(TextRange, SymbolId)],
     listing: &dyn Fn(SymbolId, TextRange) -> Option<Listing>,
 ) -> Vec<(TextRange, SmolStr)> {
     if program.language() == Language::C {
@@ -72,7 +88,7 @@ pub fn edits(
             let found = listing(symbol, lambda.range())?;
             (found == Listing::NotCaptured || !is_copy).then_some(found)
         };
-        let of_lambda = edits_of(program, lambda, &listing);
+        let of_lambda = edits_of(program, lambda, uses, &listing);
         copied.extend(
             of_lambda
                 .copied
@@ -94,6 +110,7 @@ struct Edits {
 fn edits_of(
     program: &Program,
     lambda: Node<'_>,
+    uses: &[(TextRange, SymbolId)],
     listing: &dyn Fn(SymbolId) -> Option<Listing>,
 ) -> Edits {
     let mut found = Edits::default();
@@ -119,7 +136,7 @@ fn edits_of(
         let mut names = list.items.iter().map(|item| program.text(item.name));
         names.any(|listed| listed == name)
     };
-    for (name, symbol) in named_inside(program, lambda, list.range.end()) {
+    for (name, symbol) in named_inside(program, lambda, list.range.end(), uses) {
         if is_listed(&name) {
             continue;
         }
@@ -210,9 +227,14 @@ pub(crate) fn items(text: &str, inside: TextRange) -> Vec<Vec<Token>> {
         .collect()
 }
 
-/// The variables outside a lambda that it names behind its list, by itself or in macros, in order.
-fn named_inside(program: &Program, lambda: Node<'_>, start: TextSize) -> Vec<(SmolStr, SymbolId)> {
-    let mut found: Vec<(SmolStr, SymbolId)> = Vec::new();
+/// The variables outside a lambda that it names behind its list, by themselves, with qualifiers or in macros, in order.
+fn named_inside(
+    program: &Program,
+    lambda: Node<'_>,
+    start: TextSize,
+    uses: &[(TextRange, SymbolId)],
+) -> IndexMap<SmolStr, SymbolId> {
+    let mut found = IndexMap::new();
     let body = TextRange::new(start, lambda.range().end());
     for at in lex::identifiers(program.source(), body) {
         let name = program.text(at);
@@ -228,11 +250,14 @@ fn named_inside(program: &Program, lambda: Node<'_>, start: TextSize) -> Vec<(Sm
             let is_inside = declared
                 .declared_at
                 .is_some_and(|declared| lambda.range().contains_range(declared));
-            let is_known = found.iter().any(|(known, _)| *known == name);
-            if declared.kind.is_variable() && !is_inside && !is_known {
-                found.push((name, symbol));
+            if declared.kind.is_variable() && !is_inside {
+                found.entry(name).or_insert(symbol);
             }
         }
+    }
+    for (_, symbol) in uses.iter().filter(|(at, _)| body.contains_range(*at)) {
+        let name = program.name(*symbol).clone();
+        found.entry(name).or_insert(*symbol);
     }
     found
 }

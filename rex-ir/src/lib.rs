@@ -37,6 +37,7 @@ mod places;
 pub mod print;
 pub mod program;
 pub mod region;
+mod same_class;
 pub mod static_member;
 pub mod symbol;
 pub mod symbol_index;

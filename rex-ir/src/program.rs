@@ -20,6 +20,7 @@ use crate::launch::Launch;
 use crate::lifecycle::Lifecycle;
 use crate::map::{Lvalue, MapArrays, Mapper};
 use crate::region::{Construct, DataConstruct, LoopNest, ReductionOperation, Region};
+use crate::same_class::ClassComparison;
 use crate::static_member::StaticMember;
 use crate::symbol::{ScopeTree, Symbol, SymbolId};
 use crate::symbol_index::SymbolIndex;
@@ -405,22 +406,50 @@ impl Program {
     }
 
     /// The mapper with a name (or the default one) for objects of a type, as a directive at `at` sees it.
-    pub fn mapper(&self, name: Option<&SmolStr>, ty: TypeId, at: TextRange) -> Option<usize> {
-        self.mappers
-            .iter()
-            .enumerate()
-            .filter(|(_, mapper)| {
-                mapper.is_found_as(name.map(SmolStr::as_str), at)
-                    && self.types.is_same_object(mapper.ty, ty)
+    ///
+    /// # Errors
+    /// Two mappers of one scope, if the arguments of a template decide which of them is meant.
+    pub fn mapper(
+        &self,
+        name: Option<&SmolStr>,
+        ty: TypeId,
+        at: TextRange,
+    ) -> Result<Option<usize>, [usize; 2]> {
+        let classes = ClassComparison {
+            types: &self.types,
+            scopes: &self.scopes,
+            symbols: &self.symbols,
+        };
+        let mappers = self.mappers.iter().enumerate();
+        let mut found: Vec<(usize, &Mapper, bool)> = mappers
+            .filter(|(_, mapper)| mapper.is_found_as(name.map(SmolStr::as_str), at))
+            .filter_map(|(idx, mapper)| {
+                let is_same = classes.is_same((mapper.ty, mapper.at), (ty, at));
+                (is_same != Some(false)).then_some((idx, mapper, is_same.is_some()))
             })
-            .min_by_key(|(_, mapper)| mapper.visible.len())
-            .map(|(idx, _)| idx)
+            .collect();
+        found.sort_by_key(|(_, mapper, _)| mapper.visible.len());
+        match found.as_slice() {
+            [(one, nearest, false), (other, next, false), ..]
+                if nearest.visible.end() == next.visible.end() =>
+            {
+                Err([*one, *other])
+            }
+            // One for the very class hides one whose class a template decides.
+            _ => {
+                let known = found.iter().find(|(_, _, is_known)| *is_known);
+                Ok(known.or(found.first()).map(|(idx, ..)| *idx))
+            }
+        }
     }
 
     /// The default mapper for objects of a type, or for the elements of arrays of them.
-    pub fn default_mapper(&self, ty: TypeId, at: TextRange) -> Option<usize> {
+    ///
+    /// # Errors
+    /// As [`mapper`](Self::mapper) has.
+    pub fn default_mapper(&self, ty: TypeId, at: TextRange) -> Result<Option<usize>, [usize; 2]> {
         if self.mappers.is_empty() {
-            return None;
+            return Ok(None);
         }
         self.mapper(None, self.types.innermost_element(ty), at)
     }

@@ -51,6 +51,11 @@ impl Symbol {
         without_unnamed(&self.qualifier)
     }
 
+    /// Whether it stands for a member of the function's own object: `v` of `this->v`.
+    pub fn is_own_member(&self) -> bool {
+        self.kind == SymbolKind::Local && self.spelled.is_some()
+    }
+
     /// Whether its scope sees it before its declaration, too.
     fn is_visible_throughout(&self) -> bool {
         matches!(

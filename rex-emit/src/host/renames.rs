@@ -1,11 +1,13 @@
 //! Variables that mean something else inside a construct.
 
+use rex_ir::capture_lists::{self, Listing};
 use rex_ir::map::MapItem;
 use rex_ir::region::{CapturedObject, DataConstruct, DataConstructKind};
 use rex_ir::symbol::SymbolId;
 use rex_syntax::TextRange;
 use rex_syntax::edit::EditSet;
 use rex_syntax::source::Language;
+use smol_str::SmolStr;
 
 use super::Host;
 
@@ -72,6 +74,9 @@ impl Host<'_> {
                 }
             }
         }
+        for (at, list) in self.capture_lists(&renames) {
+            places.replace(at, list);
+        }
         self.renames = renames;
         self.renamed_places = places.outermost();
     }
@@ -92,6 +97,31 @@ impl Host<'_> {
                 })
             })
             .collect()
+    }
+
+    /// Capture lists of lambdas that name what is bound: what is no automatic variable in the user's text is one here.
+    fn capture_lists(&self, renames: &[Rename]) -> Vec<(TextRange, SmolStr)> {
+        let program = self.program;
+        let is_automatic = |symbol: SymbolId| {
+            let found = &program.symbols[symbol];
+            found.kind.is_automatic() && !found.is_own_member()
+        };
+        if renames.iter().all(|rename| is_automatic(rename.symbol)) {
+            return Vec::new();
+        }
+        let data = program.data_constructs.values();
+        let uses: Vec<(TextRange, SymbolId)> = data
+            .flat_map(|data| {
+                capture_lists::uses_with_qualifiers(&data.address_uses, &data.address_calls)
+            })
+            .collect();
+        let whole = program.unit.tree.root().range();
+        capture_lists::edits(program, whole, &uses, &|symbol, lambda| {
+            let mut renames = renames.iter();
+            let is_bound = renames
+                .any(|rename| rename.symbol == symbol && rename.inside.contains_range(lambda));
+            (is_bound && !is_automatic(symbol)).then_some(Listing::NotCaptured)
+        })
     }
 
     /// How the variable of an item about device addresses is bound.

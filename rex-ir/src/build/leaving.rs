@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use rex_syntax::TextSize;
 use rex_syntax::cst::Node;
 use rex_syntax::diag::{Code, Diagnostic};
+use rex_syntax::omp::directive::Leaf;
 
 use super::Builder;
 use crate::branches::first_leaving;
 
 impl<'u> Builder<'u> {
-    /// Reports the first statement that leaves the block of each construct in target regions other than at its end; loops are checked where they
-    /// are read.
+    /// Reports the first statement that leaves the block of each `target data`, and of each construct in target regions, other than at its end;
+    /// loops are checked where they are read.
     pub(super) fn check_branches(&mut self) {
         let unit = self.unit;
         // A statement that leaves several blocks is reported for the innermost, which comes last.
@@ -20,9 +21,8 @@ impl<'u> Builder<'u> {
             let Some(&directive) = construct.directives.last() else {
                 continue;
             };
-            if !self.is_on_device(construct)
-                || construct.leaves.iter().any(|leaf| leaf.takes_loops())
-            {
+            let is_lowered = construct.has(Leaf::TargetData) || self.is_on_device(construct);
+            if !is_lowered || construct.leaves.iter().any(|leaf| leaf.takes_loops()) {
                 continue;
             }
             if let Some(node) = unit.statement_of(directive).and_then(first_leaving) {

@@ -12,6 +12,7 @@ use super::constructs::{split_top_level, sub_range};
 use super::names::{namespaces_around, squeeze};
 use super::types::declared_name;
 use crate::map::{MapIterator, Mapper};
+use crate::same_class::ClassComparison;
 use crate::symbol::{Symbol, SymbolKind};
 use crate::ty::{Category, TypeId};
 
@@ -108,11 +109,17 @@ impl Builder<'_> {
     }
 
     fn add_mapper(&mut self, mapper: Mapper) {
+        let classes = ClassComparison {
+            types: &self.types,
+            scopes: &self.scopes,
+            symbols: &self.symbols,
+        };
+        let ours = (mapper.ty, mapper.at);
         let earlier = self.mappers.iter().find(|earlier| {
             earlier.name == mapper.name
                 && earlier.visible.end() == mapper.visible.end()
                 && earlier.visible.contains_range(mapper.visible)
-                && self.types.is_same_object(earlier.ty, mapper.ty)
+                && classes.is_same((earlier.ty, earlier.at), ours) == Some(true)
         });
         if let Some(earlier) = earlier {
             let words = mapper.name.as_deref().unwrap_or("default");

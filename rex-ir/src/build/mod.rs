@@ -65,6 +65,8 @@ use crate::instance::Instances;
 use crate::item::{DeviceStorage, Function, FunctionId, Item};
 use crate::lifecycle::Lifecycle;
 use crate::map::{Lvalue, Mapper};
+pub(crate) use names::template_arguments;
+
 use crate::program::{DeclaredReduction, DeviceCode, Program, friends, weak_names};
 use crate::region::{Construct, DataConstruct, LoopNest, Region};
 use crate::static_member::StaticMember;

@@ -71,7 +71,7 @@ pub(super) fn without_arguments(name: &str) -> String {
 }
 
 /// `double` and `A` of `std::vector<double, A>`.
-pub(super) fn template_arguments(spelling: &str) -> Vec<&str> {
+pub(crate) fn template_arguments(spelling: &str) -> Vec<&str> {
     let Some((_, list)) = spelling.split_once('<') else {
         return Vec::new();
     };

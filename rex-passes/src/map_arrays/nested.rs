@@ -44,7 +44,7 @@ impl Builder<'_> {
                 ty: field.ty,
                 follows_pointer: false,
             });
-            let mapper = self.program.default_mapper(field.ty, inner.at);
+            let mapper = self.default_mapper(field.ty, inner.at);
             self.expand(inner, mapper, inside, out);
         }
     }
@@ -84,7 +84,7 @@ impl Builder<'_> {
 
     fn holds_mapped(&self, record: RecordId, piece: &Piece, depth: u32) -> bool {
         let is_mapped = |field: &Field| {
-            let has_mapper = self.program.default_mapper(field.ty, piece.at).is_some();
+            let has_mapper = self.program.default_mapper(field.ty, piece.at) != Ok(None);
             let holds = |inner| depth < MAX_DEPTH && self.holds_mapped(inner, piece, depth + 1);
             has_mapper || self.record_of(field.ty).is_some_and(holds)
         };

@@ -120,7 +120,7 @@ impl Builder<'_> {
     /// The pieces of a variable that no clause names.
     pub(super) fn implicit_pieces(&mut self, whole: Piece) -> Vec<Piece> {
         let mut pieces = Vec::new();
-        let mapper = self.program.default_mapper(whole.ty(), whole.at);
+        let mapper = self.default_mapper(whole.ty(), whole.at);
         self.expand(whole, mapper, &mut Vec::new(), &mut pieces);
         pieces
     }
@@ -179,10 +179,11 @@ impl Builder<'_> {
             return None;
         }
         let Some(wanted) = &item.mapper else {
-            return self.program.default_mapper(ty, at);
+            return self.default_mapper(ty, at);
         };
         let element = self.program.types.innermost_element(ty);
         let found = self.program.mapper(wanted.name.as_ref(), element, at);
+        let found = self.decided(found, element, at);
         if let (None, Some(name)) = (found, &wanted.name) {
             let spelled = self.program.types.spell(element);
             let diagnostic = Diagnostic::new(
@@ -196,6 +197,38 @@ impl Builder<'_> {
             self.problems.push(diagnostic);
         }
         found
+    }
+
+    /// The default mapper for objects of a type, or for the elements of arrays of them.
+    pub(super) fn default_mapper(&mut self, ty: TypeId, at: TextRange) -> Option<usize> {
+        let found = self.program.default_mapper(ty, at);
+        self.decided(found, ty, at)
+    }
+
+    /// The mapper that was found; one of two that a template's arguments choose from is reported.
+    fn decided(
+        &mut self,
+        found: Result<Option<usize>, [usize; 2]>,
+        ty: TypeId,
+        at: TextRange,
+    ) -> Option<usize> {
+        let [one, other] = match found {
+            Ok(found) => return found,
+            Err(candidates) => candidates,
+        };
+        let program = self.program;
+        let class = program.types.spell(program.types.innermost_element(ty));
+        let place = |idx: usize| program.at(program.mappers[idx].at);
+        let diagnostic = Diagnostic::new(
+            Code::DuplicateMapper,
+            program.at(at),
+            format!("the arguments of `{class}` decide which mapper is meant, and rex does not know them here"),
+        )
+        .with_secondary(place(one.min(other)), "it may be this one")
+        .with_secondary(place(one.max(other)), "or this one")
+        .with_help("list the members in the clause, or name a mapper: `map(mapper(name), tofrom: x)`");
+        self.problems.push(diagnostic);
+        None
     }
 
     /// Writes out the mapper of a piece, and the mappers of what that maps.

@@ -32,7 +32,10 @@ impl Planner<'_> {
 
     /// What capture lists in a range become, in order.
     pub(super) fn capture_lists(&self, range: TextRange) -> Words {
-        let mut edits = capture_lists::edits(self.program, range, &|symbol, lambda| {
+        let uses = self.region().map_or(Vec::new(), |region| {
+            capture_lists::uses_with_qualifiers(&region.qualified_uses, &region.qualified_calls)
+        });
+        let mut edits = capture_lists::edits(self.program, range, &uses, &|symbol, lambda| {
             self.listing(symbol, lambda)
         });
         edits.sort_by_key(|(at, _)| at.start());

@@ -9,7 +9,7 @@ use crate::build::names::last_component;
 use crate::build::qualified::qualified_names;
 use crate::map::MapItem;
 use crate::region::{CapturedObject, ConstructId, MacroCall};
-use crate::symbol::SymbolId;
+use crate::symbol::{SymbolId, SymbolKind};
 
 /// Uses of such variables.
 #[derive(Default)]
@@ -65,8 +65,20 @@ impl Builder<'_> {
 
     /// The one of some variables that a name without qualifier means at a place.
     fn addressed(&self, name: &str, at: TextRange, addressed: &[SymbolId]) -> Option<SymbolId> {
-        let symbol = self.scopes.resolve(&self.symbols, name, at)?;
-        addressed.contains(&symbol).then_some(symbol)
+        match self.scopes.resolve(&self.symbols, name, at) {
+            Some(symbol) if self.symbols[symbol].kind != SymbolKind::Field => {
+                addressed.contains(&symbol).then_some(symbol)
+            }
+            // Members of bases are not always known.
+            _ => self.own_member_named(name, addressed),
+        }
+    }
+
+    fn own_member_named(&self, name: &str, addressed: &[SymbolId]) -> Option<SymbolId> {
+        let mut members = addressed
+            .iter()
+            .filter_map(|symbol| self.own_member(*symbol));
+        members.find(|symbol| self.symbols[*symbol].name == name)
     }
 
     /// `this->member`, of which a clause asks for the address.
@@ -79,10 +91,7 @@ impl Builder<'_> {
             return None;
         }
         let member = member_of_this(self.source, word)?;
-        let mut members = addressed
-            .iter()
-            .filter_map(|symbol| self.own_member(*symbol));
-        let symbol = members.find(|symbol| self.symbols[*symbol].name == self.text(member))?;
+        let symbol = self.own_member_named(self.text(member), addressed)?;
         Some((word.cover(member), symbol))
     }
 

@@ -25,7 +25,7 @@ use crate::region::{
     Capture, CapturedObject, ConstructId, DataConstruct, DataConstructKind, Region,
     SharingAttribute,
 };
-use crate::symbol::{SymbolId, SymbolKind};
+use crate::symbol::SymbolId;
 pub(super) use local_declarations::{LocalUsing, local_usings};
 use uses::{Use, Uses};
 
@@ -242,9 +242,7 @@ impl Builder<'_> {
 
     /// A variable, if it stands for a member of the own object.
     fn own_member(&self, symbol: SymbolId) -> Option<SymbolId> {
-        let found = &self.symbols[symbol];
-        let is_member = found.kind == SymbolKind::Local && found.spelled.is_some();
-        is_member.then_some(symbol)
+        self.symbols[symbol].is_own_member().then_some(symbol)
     }
 
     /// The captured variables whose types are parameters of the kernel for that reason.

@@ -95,7 +95,7 @@ impl<'u> Builder<'u> {
     /// The type of an expression, for the forms that need no overload resolution.
     pub(super) fn expression_type(
         &mut self,
-        node: Node<'u>,
+        node: Node<'_>,
         at: TextRange,
         depth: u32,
     ) -> Option<TypeId> {

@@ -1,9 +1,8 @@
-//! What the arguments of clauses must be in device constructs, as far as their values and types are known: numbers of some size, pointers,
+//! What the arguments of clauses must be in device constructs, as far as their values and types are known: pointers,
 //! lengths of sections, and variables that no other clause gives something else.
 
 use rex_syntax::TextRange;
 use rex_syntax::diag::{Code, Diagnostic};
-use rex_syntax::lex::{self, TokenKind};
 use rex_syntax::omp::clause::{Clause, ClauseName, Locator, Section, Step};
 use rex_syntax::omp::directive::Leaf;
 
@@ -12,34 +11,11 @@ use crate::region::{Construct, DataSharing, ReductionOperation, SharingAttribute
 use crate::symbol::{Symbol, SymbolId};
 use crate::ty::{Category, Meaning, TypeKind};
 
-/// The least number that a clause takes.
-///
-/// # Source
-/// OpenMP 5.2, the restrictions of these clauses. `device` takes `omp_initial_device`, which is -1.
-fn least(name: ClauseName) -> Option<i64> {
-    use ClauseName::*;
-    match name {
-        DistSchedule | Grainsize | NumTasks | NumTeams | NumThreads | Ordered | Partial
-        | Safelen | Schedule | Simdlen | ThreadLimit => Some(1),
-        Priority => Some(0),
-        Device => Some(-1),
-        _ => None,
-    }
-}
-
-/// What a number must be at least, in words.
-fn demand(least: i64) -> &'static str {
-    match least {
-        1 => "a positive integer",
-        0 => "an integer that is not negative",
-        _ => "the number of a device",
-    }
-}
-
 impl Builder<'_> {
     /// Reports arguments that their clauses cannot have, in constructs for devices and inside them.
     pub(super) fn check_arguments(&mut self) {
         let mut found = Vec::new();
+        let mut clauses = Vec::new();
         let unit = self.unit;
         let constructs: Vec<&Construct> = self.constructs.values().collect();
         for construct in constructs {
@@ -62,65 +38,23 @@ impl Builder<'_> {
                 .map(|idx| &unit.directives[*idx])
             {
                 for clause in &directive.clauses {
-                    found.extend(self.wrong_number(clause));
+                    clauses.push(clause);
                     found.extend(self.wrong_pointers(clause));
                     found.extend(self.wrong_sections(clause));
                 }
+                found.extend(self.listed_twice(directive));
+                found.extend(self.hint_without_name(directive));
                 if directive.has(Leaf::Target) {
                     found.extend(self.mapped_and_private(construct, &directive.clauses));
                 }
             }
         }
+        for clause in clauses {
+            found.extend(self.wrong_number(clause));
+            found.extend(self.wrong_items(clause));
+        }
         for diagnostic in found {
             self.diagnostics.push(diagnostic);
-        }
-    }
-
-    fn wrong_number(&self, clause: &Clause) -> Option<Diagnostic> {
-        let least = least(clause.name)?;
-        let number = clause.expression()?;
-        let spelling = clause.name.spelling();
-        let headline = format!("`{spelling}` needs {}", demand(least));
-        let wrong = |note| {
-            Diagnostic::new(Code::ClauseSyntax, self.at(number), headline.as_str()).with_note(note)
-        };
-        if let Some(value) = self.constant_value(number) {
-            return (value < least).then(|| wrong(format!("this is {value}")));
-        }
-        let mut tokens = lex::significant_tokens(self.source, number);
-        let token = tokens.next().filter(|_| tokens.next().is_none())?;
-        match token.kind {
-            TokenKind::Identifier => {
-                let found = self
-                    .scopes
-                    .resolve(&self.symbols, self.text(number), number)?;
-                let symbol = &self.symbols[found];
-                let is_wrong = symbol.kind.is_variable() && self.is_no_integer(symbol);
-                is_wrong.then(|| {
-                    let name = &symbol.name;
-                    wrong(format!(
-                        "`{name}` has the type `{}`",
-                        self.types.spell(symbol.ty)
-                    ))
-                })
-            }
-            TokenKind::String => Some(wrong("this is a string".to_owned())),
-            TokenKind::Number if is_fraction(self.text(number)) => {
-                Some(wrong("this is no integer".to_owned()))
-            }
-            _ => None,
-        }
-    }
-
-    /// Whether a variable is of a type that no language converts to an index: numbers with fractions, and pointers.
-    fn is_no_integer(&self, symbol: &Symbol) -> bool {
-        let ty = self.types.object_type(symbol.ty);
-        match &self.types.get(ty).kind {
-            TypeKind::Pointer(_) | TypeKind::Array { .. } => true,
-            TypeKind::Named { meaning, .. } => {
-                matches!(meaning, Meaning::Float { .. } | Meaning::WideArithmetic)
-            }
-            TypeKind::Reference(_) | TypeKind::Function { .. } => false,
         }
     }
 
@@ -168,15 +102,26 @@ impl Builder<'_> {
             .flat_map(|item| sections(&item.locator));
         let mut found = Vec::new();
         for section in sections {
-            for (part, least, what) in [
-                (section.length, 0, "the length of a section is not negative"),
-                (section.stride, 1, "the stride of a section is positive"),
+            for (part, least, what, help) in [
+                (
+                    section.length,
+                    0,
+                    "the length of a section is not negative",
+                    "write the number of elements behind the first colon",
+                ),
+                (
+                    section.stride,
+                    1,
+                    "the stride of a section is positive",
+                    "write the distance of two elements, or leave the second colon out",
+                ),
             ] {
                 let value = part.and_then(|part| Some((part, self.constant_value(part)?)));
                 if let Some((at, value)) = value.filter(|(_, value)| *value < least) {
                     found.push(
                         Diagnostic::new(Code::MapListItem, self.at(at), what)
-                            .with_note(format!("this is {value}")),
+                            .with_note(format!("this is {value}"))
+                            .with_help(help),
                     );
                 }
             }
@@ -279,7 +224,7 @@ impl Builder<'_> {
 }
 
 /// The places of list items that are whole variables.
-fn whole_variables(clause: &Clause) -> impl Iterator<Item = TextRange> {
+pub(super) fn whole_variables(clause: &Clause) -> impl Iterator<Item = TextRange> {
     clause
         .items()
         .iter()
@@ -289,7 +234,7 @@ fn whole_variables(clause: &Clause) -> impl Iterator<Item = TextRange> {
         })
 }
 
-fn sections(locator: &Locator) -> Vec<&Section> {
+pub(super) fn sections(locator: &Locator) -> Vec<&Section> {
     match locator {
         Locator::Path(path) => path
             .steps
@@ -306,10 +251,4 @@ fn sections(locator: &Locator) -> Vec<&Section> {
         Locator::SectionOf(_, section) => vec![section],
         Locator::Expression(_) => Vec::new(),
     }
-}
-
-/// Whether a decimal number has a fraction or an exponent.
-fn is_fraction(number: &str) -> bool {
-    let is_hexadecimal = number.starts_with("0x") || number.starts_with("0X");
-    !is_hexadecimal && number.contains(['.', 'e', 'E'])
 }

@@ -201,14 +201,6 @@ impl Builder<'_> {
                 .map(|modifier| modifier.range)
         };
         let found = match clause.name {
-            ClauseName::Reduction => clause
-                .modifiers()
-                .iter()
-                .find(|modifier| {
-                    let is_distributed = self.constructs[construct].has(Leaf::Teams);
-                    is_distributed && self.text(modifier.word) == "inscan"
-                })
-                .map(|modifier| modifier.range),
             // `distribute` has none.
             ClauseName::Lastprivate if self.constructs[construct].has(Leaf::Distribute) => {
                 unknown(&[])
@@ -219,9 +211,6 @@ impl Builder<'_> {
             let help = match clause.name {
                 ClauseName::Device => {
                     "number the device; functions of the host cannot run from a device"
-                }
-                ClauseName::Reduction => {
-                    "reduce without the modifier, or write the scan as two loops"
                 }
                 ClauseName::Lastprivate => {
                     "`distribute` keeps the value of the last iteration only"

@@ -8,6 +8,8 @@ mod auto;
 mod c_only;
 mod carriers;
 mod case_ranges;
+mod clause_items;
+mod clause_numbers;
 mod clause_rules;
 mod clauses;
 mod closures;

@@ -95,6 +95,26 @@ pub(crate) fn takes_variables_only(name: ClauseName) -> bool {
     )
 }
 
+/// Whether nothing may stand before the list of a clause but the name of a construct.
+///
+/// # Source
+/// OpenMP 6.0, the syntax of these clauses.
+pub(crate) fn takes_no_modifiers(name: ClauseName) -> bool {
+    use ClauseName::*;
+    matches!(
+        name,
+        Copyin
+            | Copyprivate
+            | HasDeviceAddr
+            | IsDevicePtr
+            | Nontemporal
+            | Private
+            | Shared
+            | UseDeviceAddr
+            | UseDevicePtr
+    )
+}
+
 /// Whether a directive may hold this clause at most once.
 ///
 /// Those for different constructs of a combined directive are different clauses: `if(target: a) if(parallel: b)`. `defaultmap` may be repeated for
@@ -247,13 +267,15 @@ pub(crate) fn words(name: ClauseName) -> &'static [&'static str] {
             "all",
         ],
         To | From => &["present", "mapper", "iterator"],
+        Firstprivate => &["saved"],
+        Lastprivate => &["conditional"],
         Absent | AcqRel | Acquire | Adjust | Affinity | Align | Aligned | Allocate | Allocator
         | AppendArgs | Apply | Capture | Collapse | Collector | Combiner | Compare | Contains
         | Copyin | Copyprivate | Destroy | Detach | Device | DeviceSafesync | DynamicAllocators
-        | Enter | Exclusive | Filter | Final | Firstprivate | Full | Grainsize | GraphId
+        | Enter | Exclusive | Filter | Final | Full | Grainsize | GraphId
         | GraphReset | HasDeviceAddr | Hint | Holds | If | InReduction | Inbranch | Inclusive
         | Induction | Inductor | Indirect | InitComplete | Initializer | Interop | IsDevicePtr
-        | Lastprivate | Linear | Link | Local | Looprange | Match | Memscope | Mergeable
+        | Linear | Link | Local | Looprange | Match | Memscope | Mergeable
         | Message | NoOpenmp | NoOpenmpConstructs | NoOpenmpRoutines | NoParallelism
         | Nocontext | Nogroup | Nontemporal | Notinbranch | Novariants | Nowait | NumTasks
         | NumTeams | NumThreads | OmpxAttribute | OmpxBare | OmpxDynCgroupMem | Ordered

@@ -11,8 +11,8 @@ use crate::build::names::template_arguments;
 use crate::symbol::{Symbol, SymbolId, SymbolKind};
 use crate::ty::{Category, Meaning, RecordId, TypeId, TypeKind};
 
-impl<'u> Builder<'u> {
-    pub(super) fn call_type(&mut self, node: Node<'u>, at: TextRange) -> Option<TypeId> {
+impl Builder<'_> {
+    pub(super) fn call_type(&mut self, node: Node<'_>, at: TextRange) -> Option<TypeId> {
         let function = node.field(Field::Function)?;
         match function.kind() {
             Kind::Identifier => {
@@ -72,7 +72,7 @@ impl<'u> Builder<'u> {
     }
 
     /// The type of `object.name()`.
-    fn member_call_type(&mut self, function: Node<'u>, at: TextRange) -> Option<TypeId> {
+    fn member_call_type(&mut self, function: Node<'_>, at: TextRange) -> Option<TypeId> {
         let object = self.expression_type(function.field(Field::Argument)?, at, 0)?;
         let object = self.behind_arrow(object);
         let name = function.field(Field::Field)?.text();

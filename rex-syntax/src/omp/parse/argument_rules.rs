@@ -1,13 +1,14 @@
 //! What the arguments of a clause may not have: words that mean nothing to it, contradict each other or are repeated, a second expression, and
 //! parts of variables where it takes whole ones.
 
-use super::Parser;
 use super::arguments::split_at_commas;
+use super::{Parser, name_of};
 use crate::diag::Code;
 use crate::lex::{Token, slice};
 use crate::omp::clause::{Argument, ClauseName, Locator, Modifier, Step};
 use crate::omp::locator::cover;
-use crate::omp::shape::{alternatives, takes_variables_only, words};
+use crate::omp::directive::Leaf;
+use crate::omp::shape::{alternatives, takes_no_modifiers, takes_variables_only, words};
 use crate::omp::suggest::closest;
 
 impl Parser<'_> {
@@ -18,7 +19,7 @@ impl Parser<'_> {
         else {
             return;
         };
-        if known.is_empty() {
+        if known.is_empty() && !takes_no_modifiers(name) {
             return;
         }
         let sets = alternatives(name);
@@ -43,15 +44,87 @@ impl Parser<'_> {
     fn report_unknown_word(&mut self, name: ClauseName, modifier: &Modifier) {
         let word = slice(self.text, modifier.word);
         let spelling = name.spelling();
-        let mut diagnostic = self.error(
+        let known = words(name);
+        let help = match closest(word, known.iter().copied()) {
+            Some(meant) => format!("did you mean `{meant}`?"),
+            None if known.is_empty() => "remove it, and the colon".to_owned(),
+            None => {
+                let known: Vec<String> = known.iter().map(|word| format!("`{word}`")).collect();
+                format!("its words are {}", known.join(", "))
+            }
+        };
+        self.push_error(
             Code::ClauseSyntax,
             modifier.word,
             format!("`{word}` means nothing to clause `{spelling}`"),
+            help,
         );
-        if let Some(meant) = closest(word, words(name).iter().copied()) {
-            diagnostic = diagnostic.with_help(format!("did you mean `{meant}`?"));
+    }
+
+    /// Reports reductions without an operation, and with modifiers that mean nothing or that the directive does not take.
+    pub(super) fn check_reduction(&mut self, name: ClauseName, argument: &Argument) {
+        let Argument::List { modifiers, items } = argument else {
+            return;
+        };
+        if !matches!(
+            name,
+            ClauseName::Reduction | ClauseName::InReduction | ClauseName::TaskReduction
+        ) {
+            return;
         }
-        self.diagnostics.push(diagnostic);
+        let spelling = name.spelling();
+        let Some((_, before)) = modifiers.split_last() else {
+            if let Some(first) = items.first() {
+                self.push_error(
+                    Code::ClauseSyntax,
+                    first.range,
+                    format!("`{spelling}` names no operation"),
+                    format!("write it in front of the list, for instance `{spelling}(+: ..)`"),
+                );
+            }
+            return;
+        };
+        let known: &[&str] = match name {
+            ClauseName::Reduction => &["default", "inscan", "task", "private", "original"],
+            _ => &[],
+        };
+        for modifier in before {
+            let word = slice(self.text, modifier.word);
+            if !known.contains(&word) {
+                self.push_error(
+                    Code::ClauseSyntax,
+                    modifier.word,
+                    format!("`{word}` is no modifier of `{spelling}`"),
+                    "write the operation last, and remove what is neither a modifier nor the operation",
+                );
+            } else if !self.takes_reduction_modifier(word) {
+                let directive = name_of(&self.leaves);
+                self.push_error(
+                    Code::ClauseNotAllowed,
+                    modifier.word,
+                    format!("`{directive}` takes no reduction with `{word}`"),
+                    "reduce without the modifier",
+                );
+            }
+        }
+    }
+
+    /// Whether the directive takes reductions with a modifier.
+    ///
+    /// # Source
+    /// OpenMP 5.2, the restrictions of section 5.5.8.
+    fn takes_reduction_modifier(&self, word: &str) -> bool {
+        let has = |leaf| self.leaves.contains(&leaf);
+        match word {
+            "inscan" => (has(Leaf::For) || has(Leaf::Simd)) && !has(Leaf::Distribute),
+            "task" => {
+                let forks = has(Leaf::Parallel) || has(Leaf::For);
+                (forks || has(Leaf::Sections) || has(Leaf::Scope))
+                    && !has(Leaf::Simd)
+                    && !has(Leaf::Loop)
+            }
+            _ => true,
+        }
     }
 
     fn report_second_word(&mut self, modifier: &Modifier, first: &Modifier) {

@@ -72,6 +72,7 @@ impl<'p> Parser<'p> {
             modifiers.retain(|modifier| !applies_to.range.contains_range(modifier.range));
         }
         self.check_words(name, &argument);
+        self.check_reduction(name, &argument);
         self.check_variables(name, &argument);
         argument
     }

@@ -1,0 +1,295 @@
+//! What the list items of clauses must be in device constructs: objects of a type that the clause takes, each listed once.
+
+use rex_syntax::TextRange;
+use rex_syntax::diag::{Code, Diagnostic};
+use rex_syntax::kind::Kind;
+use rex_syntax::omp::clause::{Clause, ClauseName, ListItem, Locator};
+use rex_syntax::omp::directive::{Directive, Leaf};
+use rex_syntax::source::Language;
+use rustc_hash::FxHashMap;
+
+use super::Builder;
+use super::clause_numbers::only_expression;
+use super::clause_rules::{sections, whole_variables};
+use crate::symbol::{SymbolId, SymbolKind};
+use crate::ty::{Meaning, TypeId, TypeKind};
+
+/// Types that list items of a clause must have, in words; and what to write if one has another.
+fn types_taken(name: ClauseName) -> Option<(&'static str, &'static str)> {
+    match name {
+        ClauseName::Linear => Some((
+            "integers and pointers",
+            "compute it from the loop's variable in the body",
+        )),
+        ClauseName::Aligned => Some(("pointers and arrays", "leave it out of the clause")),
+        _ => None,
+    }
+}
+
+impl Builder<'_> {
+    /// Reports list items that their clause does not take.
+    pub(super) fn wrong_items(&mut self, clause: &Clause) -> Vec<Diagnostic> {
+        match clause.name {
+            ClauseName::Depend => self.wrong_dependences(clause),
+            name => types_taken(name)
+                .map(|(types, help)| self.items_of_other_types(clause, types, help))
+                .unwrap_or_default(),
+        }
+    }
+
+    fn items_of_other_types(&self, clause: &Clause, types: &str, help: &str) -> Vec<Diagnostic> {
+        let spelling = clause.name.spelling();
+        let wrong = whole_variables(clause).filter_map(|root| {
+            let found = self.scopes.resolve(&self.symbols, self.text(root), root)?;
+            let symbol = &self.symbols[found];
+            let is_wrong = symbol.kind.is_variable()
+                && match clause.name {
+                    ClauseName::Linear => !self.may_be_linear(symbol.ty),
+                    _ => !self.may_be_aligned(symbol.ty),
+                };
+            is_wrong.then(|| {
+                let headline = format!("`{spelling}` takes {types}: `{}` is neither", symbol.name);
+                Diagnostic::new(Code::ClauseSyntax, self.at(root), headline)
+                    .with_note(format!("its type is `{}`", self.types.spell(symbol.ty)))
+                    .with_help(help)
+            })
+        });
+        wrong.collect()
+    }
+
+    fn may_be_linear(&self, ty: TypeId) -> bool {
+        match &self.types.get(self.types.object_type(ty)).kind {
+            TypeKind::Array { .. } => false,
+            TypeKind::Named { meaning, spelling } => match meaning {
+                Meaning::Float { .. } | Meaning::Record(_) => false,
+                Meaning::WideArithmetic => spelling.contains("__int128"),
+                _ => true,
+            },
+            TypeKind::Pointer(_) | TypeKind::Reference(_) | TypeKind::Function { .. } => true,
+        }
+    }
+
+    fn may_be_aligned(&self, ty: TypeId) -> bool {
+        match &self.types.get(self.types.object_type(ty)).kind {
+            TypeKind::Named { meaning, .. } => matches!(
+                meaning,
+                Meaning::Alias(_) | Meaning::Dependent | Meaning::Auto | Meaning::Unknown
+            ),
+            _ => true,
+        }
+    }
+
+    /// Items of `depend` that are no objects, or of which nothing is there.
+    fn wrong_dependences(&mut self, clause: &Clause) -> Vec<Diagnostic> {
+        let has = |word: &str| {
+            let mut modifiers = clause.modifiers().iter();
+            modifiers.any(|modifier| self.text(modifier.word) == word)
+        };
+        if ["sink", "source", "depobj"].iter().any(|word| has(word)) {
+            return Vec::new();
+        }
+        let takes_all_memory = has("out") || has("inout");
+        let wrong = clause.items().iter().filter_map(|item| {
+            let text = self.text(item.range);
+            if text == "omp_all_memory" {
+                let headline = "`omp_all_memory` stands for writes only";
+                return (!takes_all_memory).then(|| {
+                    Diagnostic::new(Code::ClauseSyntax, self.at(item.range), headline)
+                        .with_help("write `depend(out: omp_all_memory)`, or name what is read")
+                });
+            }
+            if let Some(length) = self.empty_section(item) {
+                let headline = "a dependence on a section needs elements in it";
+                let diagnostic = Diagnostic::new(Code::ClauseSyntax, self.at(length), headline);
+                return Some(
+                    diagnostic.with_help("write the number of elements that the task uses"),
+                );
+            }
+            self.is_no_object(item).then(|| {
+                let headline = format!("`{text}` is no object that a task could depend on");
+                Diagnostic::new(Code::ClauseSyntax, self.at(item.range), headline)
+                    .with_help("name a variable, a member, an element or a section of an array")
+            })
+        });
+        wrong.collect()
+    }
+
+    /// The length of a section that is zero.
+    fn empty_section(&self, item: &ListItem) -> Option<TextRange> {
+        let mut lengths = sections(&item.locator)
+            .into_iter()
+            .filter_map(|it| it.length);
+        lengths.find(|length| self.constant_value(*length) == Some(0))
+    }
+
+    fn is_no_object(&mut self, item: &ListItem) -> bool {
+        match &item.locator {
+            Locator::Path(path) if path.steps.is_empty() => {
+                let name = self.text(path.root);
+                let found = self.scopes.resolve(&self.symbols, name, path.root);
+                found.is_some_and(|found| {
+                    matches!(
+                        self.symbols[found].kind,
+                        SymbolKind::Enumerator | SymbolKind::TemplateValue
+                    )
+                })
+            }
+            Locator::Path(_) | Locator::SectionOf(..) => false,
+            Locator::Expression(at) => !self.has_macros(*at) && self.is_value(*at),
+        }
+    }
+
+    /// Whether an expression is known to be a value and no object.
+    fn is_value(&mut self, at: TextRange) -> bool {
+        let tree = self.expression_tree(at);
+        let Some(mut node) = only_expression(&tree) else {
+            return false;
+        };
+        while node.kind() == Kind::ParenthesizedExpression {
+            let Some(inner) = node.children().next() else {
+                return false;
+            };
+            node = inner;
+        }
+        let is_c = self.unit.language == Language::C;
+        match node.kind() {
+            Kind::NumberLiteral
+            | Kind::CharLiteral
+            | Kind::True
+            | Kind::False
+            | Kind::SizeofExpression => true,
+            // In C++, classes may have operators that give objects.
+            Kind::BinaryExpression | Kind::UnaryExpression => {
+                is_c || self.type_of_expression(at).is_some()
+            }
+            Kind::CallExpression
+            | Kind::CastExpression
+            | Kind::ConditionalExpression
+            | Kind::AssignmentExpression
+            | Kind::UpdateExpression => is_c,
+            _ => false,
+        }
+    }
+
+    /// Variables of a directive that its clauses list more often than they may.
+    pub(super) fn listed_twice(&self, directive: &Directive) -> Vec<Diagnostic> {
+        let mut found = self.reduced_and_more(directive);
+        found.extend(self.aligned_twice(directive));
+        if directive.has(Leaf::TargetUpdate) {
+            found.extend(self.updated_twice(directive));
+        }
+        found
+    }
+
+    /// Variables with a reduction that another clause of the directive gives something else, or the same once more.
+    fn reduced_and_more(&self, directive: &Directive) -> Vec<Diagnostic> {
+        use ClauseName::*;
+        let mut listed: FxHashMap<SymbolId, (TextRange, ClauseName)> = FxHashMap::default();
+        let mut found = Vec::new();
+        let names = [
+            Reduction,
+            Private,
+            Firstprivate,
+            Lastprivate,
+            Shared,
+            Linear,
+        ];
+        let clauses = directive.clauses.iter();
+        for clause in clauses.filter(|it| names.contains(&it.name) && it.applies_to.is_none()) {
+            for (root, symbol) in self.variables_of(clause) {
+                match listed.get(&symbol) {
+                    Some((first, name)) if *name == Reduction || clause.name == Reduction => {
+                        found.push(self.second_listing(root, *first, symbol));
+                    }
+                    Some(_) => {}
+                    None => {
+                        listed.insert(symbol, (root, clause.name));
+                    }
+                }
+            }
+        }
+        found
+    }
+
+    fn aligned_twice(&self, directive: &Directive) -> Vec<Diagnostic> {
+        let mut listed: FxHashMap<SymbolId, TextRange> = FxHashMap::default();
+        let mut found = Vec::new();
+        let clauses = directive.clauses.iter();
+        for clause in clauses.filter(|it| it.name == ClauseName::Aligned) {
+            for (root, symbol) in self.variables_of(clause) {
+                match listed.get(&symbol) {
+                    Some(first) => found.push(self.second_listing(root, *first, symbol)),
+                    None => {
+                        listed.insert(symbol, root);
+                    }
+                }
+            }
+        }
+        found
+    }
+
+    fn second_listing(&self, at: TextRange, first: TextRange, symbol: SymbolId) -> Diagnostic {
+        let name = &self.symbols[symbol].name;
+        let headline = format!("`{name}` is listed twice");
+        Diagnostic::new(Code::SharingConflict, self.at(at), headline)
+            .with_secondary(self.at(first), "listed here")
+            .with_help(format!("name `{name}` in one of the clauses, once"))
+    }
+
+    /// Items of `target update` that are copied in both directions, or twice.
+    fn updated_twice(&self, directive: &Directive) -> Vec<Diagnostic> {
+        let mut listed: FxHashMap<String, TextRange> = FxHashMap::default();
+        let mut found = Vec::new();
+        let clauses = directive.clauses.iter();
+        let motions = clauses.filter(|it| matches!(it.name, ClauseName::To | ClauseName::From));
+        for item in motions.flat_map(Clause::items) {
+            let text = self.text(item.range);
+            let words: String = text.split_whitespace().collect();
+            match listed.get(&words) {
+                Some(first) => {
+                    let headline = format!("`{text}` is updated twice");
+                    let diagnostic =
+                        Diagnostic::new(Code::MapListItem, self.at(item.range), headline);
+                    let diagnostic = diagnostic.with_secondary(self.at(*first), "listed here");
+                    found.push(diagnostic.with_help(
+                        "copy it in one direction; another `target update` can copy it back",
+                    ));
+                }
+                None => {
+                    listed.insert(words, item.range);
+                }
+            }
+        }
+        found
+    }
+
+    /// The list items of a clause that are whole variables.
+    fn variables_of(&self, clause: &Clause) -> impl Iterator<Item = (TextRange, SymbolId)> {
+        whole_variables(clause).filter_map(|root| {
+            let found = self.scopes.resolve(&self.symbols, self.text(root), root)?;
+            self.symbols[found]
+                .kind
+                .is_variable()
+                .then_some((root, found))
+        })
+    }
+
+    /// `hint` on a `critical` without a name, which other hints than the one that says nothing need.
+    pub(super) fn hint_without_name(&self, directive: &Directive) -> Option<Diagnostic> {
+        let clause = directive.clause(ClauseName::Hint)?;
+        let is_unnamed = directive.has(Leaf::Critical) && directive.argument.is_none();
+        let hint = clause.expression().filter(|_| is_unnamed)?;
+        let word = self.text(hint);
+        let is_known_word = word.starts_with("omp_sync_hint_") || word.starts_with("omp_lock_hint_");
+        let says_nothing = word.ends_with("_none");
+        let says_something = match self.constant_value(hint) {
+            Some(value) => value != 0,
+            None => is_known_word && !says_nothing,
+        };
+        says_something.then(|| {
+            let headline = "a `critical` with a hint needs a name";
+            Diagnostic::new(Code::ClauseSyntax, self.at(clause.range), headline)
+                .with_help("write `critical(name)`, or leave the hint out")
+        })
+    }
+}

@@ -214,7 +214,7 @@ impl Compiler {
     }
 }
 
-/// Headers with directives for the device, with functions or classes that device code uses, that are parts of functions, or that only C reads.
+/// Headers with directives for the device, with functions, classes or qualified variables that device code uses, that are parts of functions, or that only C reads.
 fn needed_headers(program: &Program) -> Vec<String> {
     let Some(expansion) = program.unit.expansion.as_deref() else {
         return Vec::new();
@@ -232,6 +232,7 @@ fn needed_headers(program: &Program) -> Vec<String> {
         .into_iter()
         .chain(called)
         .chain(rex_ir::headers::headers_of_classes(program))
+        .chain(rex_ir::headers::headers_of_qualified_variables(program))
         .chain(rex_ir::headers::headers_of_c(program))
         .chain(rex_ir::headers::fragments(program))
     {

@@ -216,6 +216,38 @@ pub fn headers_of_classes(program: &Program) -> BTreeSet<SmolStr> {
     found
 }
 
+/// The headers of the project with variables that regions name with qualifiers.
+pub fn headers_of_qualified_variables(program: &Program) -> BTreeSet<SmolStr> {
+    let mut found = BTreeSet::new();
+    if program.language() == Language::C || program.unit.expansion.is_none() {
+        return found;
+    }
+    for range in device_text(program) {
+        let text = program.text(range);
+        let mut before = "";
+        for token in lex::significant_tokens(text, lex::whole(text)) {
+            let word = token.text(text);
+            if before == "::"
+                && let Some(variable) = find(&program.unit, word, DeclKind::Variable)
+                && let HeaderOrigin::User { file } = variable.origin
+                && !variable.scope.is_empty()
+                && !is_of_constants(variable.text)
+            {
+                found.insert(file);
+            }
+            before = word;
+        }
+    }
+    found
+}
+
+/// Whether a declaration of a variable is a template's, or says that the value never changes.
+fn is_of_constants(text: &str) -> bool {
+    let mut words = lex::identifiers(text, lex::whole(text)).map(|at| &text[at]);
+    text.starts_with("template")
+        || words.any(|word| word == "constexpr" || (word == "const" && !text.contains('*')))
+}
+
 /// The headers of the project in C that a compiler for C++ may refuse: they define functions, which may convert pointers as only C does, or use keywords of C++ as names.
 pub fn headers_of_c(program: &Program) -> BTreeSet<SmolStr> {
     let Some(expansion) = &program.unit.expansion else {

@@ -1,7 +1,7 @@
 //! The commands that make one device image from the device files.
 //!
-//! Each device file is compiled through `rex_nvidia.cu`, which includes it. One file becomes the image in
-//! one command; several become objects that a second command links.
+//! Each device file is compiled through `rex_nvidia.cu`, which includes it. One file becomes the image of a GPU in
+//! one command; several, and those for the host, become objects that a second command links.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -49,15 +49,19 @@ const HOST_IMAGE_FLAGS: &[&str] = &[
 /// the others end as a list of parameters does when they are written out. What no kernel reaches can then be left out.
 const HOST_IMAGE_SYMBOLS: &str = "{ global: *; *__kernel__*; _ZZN*10rex_object; *__image_entry; local: _Z[!N]*; extern \"C++\" { *[$-*]; *[$-*]?const; *[$-*]?volatile; }; };";
 const HOST_IMAGE_LIBRARIES: &[&str] = &["-lm", "-lpthread"];
+/// What loading an image must not do: construct the variables of the host that headers declare. Variables of the device are constructed by kernels.
+const NO_CONSTRUCTORS: &str =
+    "SECTIONS { /DISCARD/ : { *(.init_array .init_array.* .ctors .ctors.*) } }";
 
 impl DeviceBuild<'_> {
     /// Makes an image of one device file.
     pub fn image_of_one(&self, unit: DeviceUnit<'_>, image: &Path) -> Vec<Command> {
         match self.target {
-            // A shared object whose globals stay its own.
             DeviceTarget::Host => {
-                let command = self.compile(unit).arg(self.packaging());
-                vec![self.link_for_host(command.args(["-x", "none"]), image)]
+                let object = unit.file.with_extension("device.o");
+                let mut commands = vec![self.object(unit, &object)];
+                commands.extend(self.link(&[object], image));
+                commands
             }
             DeviceTarget::Nvptx {
                 compiler: DeviceCompiler::Nvcc { .. },
@@ -90,7 +94,7 @@ impl DeviceBuild<'_> {
     /// Makes an object of one device file: relocatable code, or bitcode.
     pub fn object(&self, unit: DeviceUnit<'_>, object: &Path) -> Command {
         let step: &[&str] = match self.target {
-            DeviceTarget::Host => &["-c"],
+            DeviceTarget::Host => return self.object_for_host(unit, object),
             DeviceTarget::Nvptx {
                 compiler: DeviceCompiler::Nvcc { .. },
                 ..
@@ -108,12 +112,24 @@ impl DeviceBuild<'_> {
             .arg(object)
     }
 
+    fn object_for_host(&self, unit: DeviceUnit<'_>, object: &Path) -> Command {
+        let sections = self.helpers.join("image_sections.ld");
+        let mut script = OsString::from("-Wl,-T,");
+        script.push(&sections);
+        self.compile(unit)
+            .args(["-r", "-nostdlib"])
+            .arg(script)
+            .arg(self.packaging())
+            .arg("-o")
+            .arg(object)
+            .write_input(sections, NO_CONSTRUCTORS)
+    }
+
     /// Links objects to an image; the commands run one after the other.
     pub fn link(&self, objects: &[PathBuf], image: &Path) -> Vec<Command> {
         match self.target {
             DeviceTarget::Host => {
-                let command = Command::of_compiler(self.cxx).args(objects);
-                vec![self.link_for_host(command, image)]
+                vec![self.link_for_host(objects, image)]
             }
             DeviceTarget::Nvptx {
                 arch,
@@ -151,12 +167,13 @@ impl DeviceBuild<'_> {
         }
     }
 
-    /// Lets a command with its inputs make the image for the host.
-    fn link_for_host(&self, command: Command, image: &Path) -> Command {
+    /// A shared object whose globals stay its own.
+    fn link_for_host(&self, objects: &[PathBuf], image: &Path) -> Command {
         let symbols = self.helpers.join("image_symbols.map");
         let mut version_script = OsString::from("-Wl,--version-script=");
         version_script.push(&symbols);
-        command
+        Command::of_compiler(self.cxx)
+            .args(objects)
             .args(HOST_IMAGE_FLAGS)
             .arg(version_script)
             .args(HOST_IMAGE_LIBRARIES)

@@ -48,7 +48,10 @@ pub(super) fn plan(planner: &mut Planner<'_>, id: ConstructId) -> Option<Plan> {
         plan.form,
         AtomicForm::MinMax { .. } | AtomicForm::CompareExchange { .. }
     );
-    if compares != has(ClauseName::Compare) {
+    // The value of `{ v = x; x = e; }` may be any expression, one that compares, too.
+    let is_exchange = has(ClauseName::Capture)
+        && matches!(statements[..], [_, second] if second.kind() == Kind::AssignmentExpression);
+    if compares != has(ClauseName::Compare) && !(compares && is_exchange) {
         return None;
     }
     if is_bit_field(program, plan.location.range) {

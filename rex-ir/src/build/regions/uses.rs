@@ -13,6 +13,7 @@ use crate::build::Builder;
 use crate::build::names::{last_component, squeeze};
 use crate::build::qualified::{qualified_around, qualified_names};
 use crate::changes;
+use crate::headers::function_declaration;
 use crate::region::{Call, CapturedObject, ConstructId, MacroCall};
 use crate::static_member::uses_in;
 use crate::symbol::{SymbolId, SymbolKind};
@@ -256,9 +257,13 @@ impl<'u> Builder<'u> {
             }
         }
         let Some(symbol) = resolved else {
-            if name.called {
+            let variable = self.header_variable(name.text);
+            // What is called or copied can be a function or a variable.
+            let is_function = name.called
+                && (variable.is_none() || function_declaration(self.unit, name.text).is_some());
+            if is_function {
                 uses.calls.push(Call::of_function(name.text, name.at));
-            } else if let Some(symbol) = self.header_variable(name.text)
+            } else if let Some(symbol) = variable
                 && !self.is_header_constant(symbol)
             {
                 let seen = Use {

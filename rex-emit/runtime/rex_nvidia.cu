@@ -396,7 +396,18 @@ REX_ONE_OF_MANY __attribute__((visibility("default"))) char REX_PASTE(rex_image_
 // ---- The standard library of C++ --------------------------------------------------------------------------
 
 #ifdef _GLIBCXX20_CONSTEXPR
-// For what nvcc has included by now, such as std::swap, this may have been given as "of both sides".
+// For what nvcc has included by now, such as std::swap, this may have been given as "of both sides". Algorithms should be so, too, but not
+// containers: functions of both sides may not throw.
+#if __has_include(<bits/stl_algo.h>)
+#include <array>
+#include <bits/refwrap.h>
+#include <bits/stl_algo.h>
+#include <bits/stl_numeric.h>
+#include <tuple>
+#if __cplusplus >= 201703L
+#include <optional>
+#endif
+#endif
 #undef _GLIBCXX20_CONSTEXPR
 #if __cplusplus >= 202002L
 #define _GLIBCXX20_CONSTEXPR constexpr

@@ -595,6 +595,40 @@ REX_FUNCTIONS(float, REX_OF_FLOAT)
 #undef REX_OF_DOUBLE
 #undef REX_OF_FLOAT
 #undef REX_FUNCTIONS
+#ifdef REX_DEVICE_HOST
+typedef long double rex_widest;
+#else
+typedef double rex_widest;
+#endif
+#define REX_LONG(name)                                                                                       \
+  template <typename Number> REX_DEVICE rex_complex<rex_widest> c##name##l(Number z) {                       \
+    return rex_of_cxx(std::name(rex_to_cxx(rex_complex<rex_widest>(z))));                                    \
+  }
+REX_LONG(acos)
+REX_LONG(acosh)
+REX_LONG(asin)
+REX_LONG(asinh)
+REX_LONG(atan)
+REX_LONG(atanh)
+REX_LONG(cos)
+REX_LONG(cosh)
+REX_LONG(exp)
+REX_LONG(log)
+REX_LONG(proj)
+REX_LONG(sin)
+REX_LONG(sinh)
+REX_LONG(sqrt)
+REX_LONG(tan)
+REX_LONG(tanh)
+#undef REX_LONG
+template <typename Number> REX_DEVICE rex_widest creall(Number z) { return rex_complex<rex_widest>(z).re; }
+template <typename Number> REX_DEVICE rex_widest cimagl(Number z) { return rex_complex<rex_widest>(z).im; }
+template <typename Number> REX_DEVICE rex_widest cabsl(Number z) { return std::abs(rex_to_cxx(rex_complex<rex_widest>(z))); }
+template <typename Number> REX_DEVICE rex_widest cargl(Number z) { return std::arg(rex_to_cxx(rex_complex<rex_widest>(z))); }
+template <typename Number> REX_DEVICE rex_complex<rex_widest> conjl(Number z) { return ~rex_complex<rex_widest>(z); }
+template <typename Number, typename Power> REX_DEVICE rex_complex<rex_widest> cpowl(Number z, Power power) {
+  return rex_of_cxx(std::pow(rex_to_cxx(rex_complex<rex_widest>(z)), rex_to_cxx(rex_complex<rex_widest>(power))));
+}
 
 #endif
 
@@ -1060,6 +1094,120 @@ REX_BOTH void *rex_memchr(const void *memory, int c, size_t bytes) {
   return nullptr;
 }
 
+REX_BOTH char *rex_stpcpy(char *to, const char *from) {
+  rex_strcpy(to, from);
+  return to + rex_strlen(to);
+}
+REX_BOTH char *rex_stpncpy(char *to, const char *from, size_t count) {
+  rex_strncpy(to, from, count);
+  return to + rex_strnlen(to, count);
+}
+REX_BOTH char *rex_strchrnul(const char *text, int c) {
+  while (*text && *text != static_cast<char>(c)) ++text;
+  return const_cast<char *>(text);
+}
+REX_BOTH char *rex_strcasestr(const char *text, const char *wanted) {
+  const size_t length = rex_strlen(wanted);
+  for (;; ++text) {
+    if (rex_strncasecmp(text, wanted, length) == 0) return const_cast<char *>(text);
+    if (!*text) return nullptr;
+  }
+}
+// The locale is "C".
+REX_BOTH int rex_strcoll(const char *one, const char *other) { return rex_strcmp(one, other); }
+REX_BOTH size_t rex_strxfrm(char *to, const char *from, size_t room) {
+  const size_t length = rex_strlen(from);
+  if (room > 0) rex_strncpy(to, from, room);
+  return length;
+}
+/// Ends the word at `*rest` at the first of some characters, and goes on behind it.
+REX_BOTH char *rex_strsep(char **rest, const char *between) {
+  char *const word = *rest;
+  if (!word) return nullptr;
+  char *const end = word + rex_strcspn(word, between);
+  *rest = *end ? end + 1 : nullptr;
+  *end = 0;
+  return word;
+}
+REX_BOTH char *rex_strtok_r(char *text, const char *between, char **rest) {
+  if (text) *rest = text;
+  if (!*rest) return nullptr;
+  *rest += rex_strspn(*rest, between);
+  return **rest ? rex_strsep(rest, between) : nullptr;
+}
+REX_BOTH void *rex_rawmemchr(const void *memory, int c) { return rex_memchr(memory, c, ~size_t(0)); }
+REX_BOTH void *rex_memrchr(const void *memory, int c, size_t bytes) {
+  const unsigned char *at = static_cast<const unsigned char *>(memory);
+  for (size_t i = bytes; i > 0; --i)
+    if (at[i - 1] == static_cast<unsigned char>(c)) return const_cast<unsigned char *>(at + i - 1);
+  return nullptr;
+}
+REX_BOTH void *rex_memmem(const void *memory, size_t bytes, const void *wanted, size_t length) {
+  const unsigned char *at = static_cast<const unsigned char *>(memory);
+  for (size_t i = 0; i + length <= bytes; ++i)
+    if (rex_memcmp(at + i, wanted, length) == 0) return const_cast<unsigned char *>(at + i);
+  return nullptr;
+}
+REX_BOTH void *rex_mempcpy(void *to, const void *from, size_t bytes) {
+  return static_cast<char *>(rex_memmove(to, from, bytes)) + bytes;
+}
+REX_BOTH void *rex_memccpy(void *to, const void *from, int c, size_t bytes) {
+  const void *const last = rex_memchr(from, c, bytes);
+  const size_t copied = last ? static_cast<size_t>(static_cast<const char *>(last) - static_cast<const char *>(from)) + 1 : bytes;
+  void *const end = rex_mempcpy(to, from, copied);
+  return last ? end : nullptr;
+}
+REX_BOTH int rex_bcmp(const void *one, const void *other, size_t bytes) { return rex_memcmp(one, other, bytes); }
+REX_BOTH void rex_bcopy(const void *from, void *to, size_t bytes) { rex_memmove(to, from, bytes); }
+REX_BOTH void rex_bzero(void *to, size_t bytes) { memset(to, 0, bytes); }
+REX_BOTH int rex_ffsll(long long bits) {
+  int place = 1;
+  if (!bits) return 0;
+  for (; !(bits & 1); bits >>= 1) ++place;
+  return place;
+}
+REX_BOTH int rex_ffsl(long bits) { return rex_ffsll(bits); }
+REX_BOTH int rex_ffs(int bits) { return rex_ffsll(bits); }
+REX_BOTH int rex_isascii(int c) { return c >= 0 && c < 128; }
+REX_BOTH int rex_toascii(int c) { return c & 127; }
+
+/// Ends the program. The runtime says that a kernel failed, and a GPU cannot tell it the status.
+REX_DEVICE void rex_abort() {
+#ifdef REX_DEVICE_HOST
+  abort();
+#else
+  __trap();
+#endif
+}
+REX_DEVICE void rex_exit(int status) {
+#ifdef REX_DEVICE_HOST
+  exit(status);
+#else
+  (void)status;
+  __trap();
+#endif
+}
+REX_DEVICE void rex__exit(int status) { rex_exit(status); }
+REX_DEVICE void rex__Exit(int status) { rex_exit(status); }
+REX_DEVICE void rex_quick_exit(int status) { rex_exit(status); }
+
+REX_DEVICE void *rex_calloc(size_t count, size_t size) {
+  if (size && count > ~size_t(0) / size) return nullptr;
+  void *const memory = malloc(count * size);
+  if (memory) memset(memory, 0, count * size);
+  return memory;
+}
+REX_DEVICE char *rex_strndup(const char *text, size_t limit) {
+  const size_t length = rex_strnlen(text, limit);
+  char *const copy = static_cast<char *>(malloc(length + 1));
+  if (copy) {
+    rex_memmove(copy, text, length);
+    copy[length] = 0;
+  }
+  return copy;
+}
+REX_DEVICE char *rex_strdup(const char *text) { return rex_strndup(text, ~size_t(0)); }
+
 /// The digits of an integer at `text`, as `strtoll` and its kin read them, but for `errno`; what is larger than a limit becomes that limit.
 REX_BOTH unsigned long long rex_integer(const char *text, char **end, int base, unsigned long long positive_limit,
                                         unsigned long long negative_limit, bool &is_negative, bool &is_too_large) {
@@ -1102,6 +1250,8 @@ REX_BOTH unsigned long long rex_strtoull(const char *text, char **end, int base)
   return is_negative && !is_too_large ? 0 - value : value;
 }
 REX_BOTH unsigned long rex_strtoul(const char *text, char **end, int base) { return rex_strtoull(text, end, base); }
+REX_BOTH long long rex_strtoimax(const char *text, char **end, int base) { return rex_strtoll(text, end, base); }
+REX_BOTH unsigned long long rex_strtoumax(const char *text, char **end, int base) { return rex_strtoull(text, end, base); }
 REX_BOTH long rex_strtol(const char *text, char **end, int base) { return rex_strtoll(text, end, base); }
 REX_BOTH long long rex_atoll(const char *text) { return rex_strtoll(text, nullptr, 10); }
 REX_BOTH long rex_atol(const char *text) { return rex_strtoll(text, nullptr, 10); }
@@ -1309,6 +1459,11 @@ template <typename Number> REX_BOTH Number rex_number(const char *text, char **e
 }
 REX_BOTH double rex_strtod(const char *text, char **end) { return rex_number<double>(text, end); }
 REX_BOTH float rex_strtof(const char *text, char **end) { return rex_number<float>(text, end); }
+#ifdef REX_DEVICE_HOST
+REX_BOTH long double rex_strtold(const char *text, char **end) { return strtold(text, end); }
+#else
+REX_BOTH double rex_strtold(const char *text, char **end) { return rex_number<double>(text, end); }
+#endif
 REX_BOTH double rex_atof(const char *text) { return rex_number<double>(text, nullptr); }
 
 /// Sorts by a heap: in place, in a time that no order of the elements makes worse.
@@ -1333,6 +1488,10 @@ template <typename Compare> REX_BOTH void rex_qsort(void *elements, size_t count
       swap(at, below);
     }
   }
+}
+template <typename Compare, typename Context>
+REX_BOTH void rex_qsort_r(void *elements, size_t count, size_t size, Compare compare, Context context) {
+  rex_qsort(elements, count, size, [=](const void *one, const void *other) { return compare(one, other, context); });
 }
 template <typename Compare>
 REX_BOTH void *rex_bsearch(const void *key, const void *elements, size_t count, size_t size, Compare compare) {
@@ -1363,6 +1522,564 @@ REX_BOTH rex_division<long> rex_div(long a, long b) { return rex_divided(a, b); 
 REX_BOTH rex_division<long long> rex_div(long long a, long long b) { return rex_divided(a, b); }
 REX_BOTH rex_division<long> rex_ldiv(long a, long b) { return rex_divided(a, b); }
 REX_BOTH rex_division<long long> rex_lldiv(long long a, long long b) { return rex_divided(a, b); }
+REX_BOTH long long rex_imaxabs(long long a) { return a < 0 ? -a : a; }
+REX_BOTH rex_division<long long> rex_imaxdiv(long long a, long long b) { return rex_divided(a, b); }
+
+/// An integer of less than 31 bits, of three steps of the state.
+REX_BOTH int rex_rand_r(unsigned *state) {
+  const unsigned bits[3] = {11, 10, 10};
+  unsigned number = 0;
+  for (unsigned i = 0; i < 3; ++i) {
+    *state = *state * 1103515245u + 12345u;
+    number = number << bits[i] | ((*state >> 16) & ((1u << bits[i]) - 1));
+  }
+  return static_cast<int>(number);
+}
+/// The next 48 bits of a state.
+REX_BOTH uint64_t rex_next48(unsigned short *state) {
+  uint64_t bits = static_cast<uint64_t>(state[2]) << 32 | static_cast<uint64_t>(state[1]) << 16 | state[0];
+  bits = bits * 0x5deece66dULL + 11;
+  for (int i = 0; i < 3; ++i) state[i] = static_cast<unsigned short>(bits >> 16 * i);
+  return bits & 0xffffffffffffULL;
+}
+REX_BOTH double rex_erand48(unsigned short *state) {
+  return static_cast<double>(rex_next48(state)) / static_cast<double>(1ULL << 48);
+}
+REX_BOTH long rex_nrand48(unsigned short *state) { return static_cast<long>(rex_next48(state) >> 17); }
+REX_BOTH long rex_jrand48(unsigned short *state) { return static_cast<int>(rex_next48(state) >> 16); }
+
+REX_BOTH int rex_finite(double x) { return x - x == 0; }
+REX_BOTH int rex_finitef(float x) { return x - x == 0; }
+REX_DEVICE double rex_drem(double x, double y) { return __builtin_remainder(x, y); }
+REX_DEVICE float rex_dremf(float x, float y) { return __builtin_remainderf(x, y); }
+REX_DEVICE double rex_roundeven(double x) { return __builtin_rint(x); }
+REX_DEVICE float rex_roundevenf(float x) { return __builtin_rintf(x); }
+/// Whether the gamma function is negative at `x`.
+REX_DEVICE bool rex_gamma_is_negative(double x) {
+  return x == 0 ? 1 / x < 0 : x < 0 && __builtin_floor(x) != x && __builtin_fmod(__builtin_floor(x), 2.0) != 0;
+}
+REX_DEVICE double rex_lgamma_r(double x, int *sign) {
+  *sign = rex_gamma_is_negative(x) ? -1 : 1;
+  return __builtin_lgamma(x);
+}
+REX_DEVICE float rex_lgammaf_r(float x, int *sign) {
+  *sign = rex_gamma_is_negative(x) ? -1 : 1;
+  return __builtin_lgammaf(x);
+}
+/// Towards a number that may be of more digits.
+REX_DEVICE double rex_nexttoward(double x, long double y) {
+  const double far = rex_rounded<double>(1, 1 << 20, false);
+  return y > x ? __builtin_nextafter(x, far) : y < x ? __builtin_nextafter(x, -far) : x + static_cast<double>(y - x);
+}
+REX_DEVICE float rex_nexttowardf(float x, long double y) {
+  const float far = rex_rounded<float>(1, 1 << 20, false);
+  return y > x ? __builtin_nextafterf(x, far) : y < x ? __builtin_nextafterf(x, -far) : x + static_cast<float>(y - x);
+}
+
+/// The time of day, as `struct timespec` and `struct timeval` have it.
+REX_DEVICE uint64_t rex_nanoseconds() {
+#ifdef REX_DEVICE_HOST
+  timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1000000000 + static_cast<uint64_t>(now.tv_nsec);
+#else
+  unsigned long long nanoseconds;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(nanoseconds));
+  return nanoseconds;
+#endif
+}
+template <typename Time> REX_DEVICE int rex_clock_gettime(int, Time *time) {
+  const uint64_t now = rex_nanoseconds();
+  time->tv_sec = static_cast<decltype(time->tv_sec)>(now / 1000000000);
+  time->tv_nsec = static_cast<decltype(time->tv_nsec)>(now % 1000000000);
+  return 0;
+}
+template <typename Time, typename Zone> REX_DEVICE int rex_gettimeofday(Time *time, Zone) {
+  const uint64_t now = rex_nanoseconds();
+  time->tv_sec = static_cast<decltype(time->tv_sec)>(now / 1000000000);
+  time->tv_usec = static_cast<decltype(time->tv_usec)>(now % 1000000000 / 1000);
+  return 0;
+}
+REX_DEVICE long rex_time(long *time) {
+  const long now = static_cast<long>(rex_nanoseconds() / 1000000000);
+  if (time) *time = now;
+  return now;
+}
+REX_BOTH double rex_difftime(long end, long begin) { return static_cast<double>(end - begin); }
+
+// ---- Builtins of the host's compiler ----------------------------------------------------------------------
+//
+// Those that nvcc has for the host alone.
+
+REX_BOTH int rex_builtin_popcountl(unsigned long bits) { return __builtin_popcountll(bits); }
+REX_BOTH int rex_builtin_parity(unsigned bits) { return __builtin_popcount(bits) & 1; }
+REX_BOTH int rex_builtin_parityl(unsigned long bits) { return __builtin_popcountll(bits) & 1; }
+REX_BOTH int rex_builtin_parityll(unsigned long long bits) { return __builtin_popcountll(bits) & 1; }
+REX_BOTH int rex_builtin_ffsl(long bits) { return __builtin_ffsll(bits); }
+REX_BOTH int rex_builtin_ctz(unsigned bits) { return __builtin_ffs(static_cast<int>(bits)) - 1; }
+REX_BOTH int rex_builtin_ctzl(unsigned long bits) { return __builtin_ffsll(static_cast<long long>(bits)) - 1; }
+REX_BOTH int rex_builtin_ctzll(unsigned long long bits) { return __builtin_ffsll(static_cast<long long>(bits)) - 1; }
+REX_BOTH int rex_builtin_clzl(unsigned long bits) { return __builtin_clzll(bits); }
+REX_BOTH int rex_builtin_clrsbll(long long bits) {
+  const unsigned long long others = static_cast<unsigned long long>(bits < 0 ? ~bits : bits);
+  return others ? __builtin_clzll(others) - 1 : 63;
+}
+REX_BOTH int rex_builtin_clrsbl(long bits) { return rex_builtin_clrsbll(bits); }
+REX_BOTH int rex_builtin_clrsb(int bits) { return rex_builtin_clrsbll(bits) - 32; }
+REX_BOTH uint32_t rex_builtin_bswap32(uint32_t bits) {
+  return bits << 24 | (bits & 0xff00) << 8 | (bits >> 8 & 0xff00) | bits >> 24;
+}
+REX_BOTH uint64_t rex_builtin_bswap64(uint64_t bits) {
+  return static_cast<uint64_t>(rex_builtin_bswap32(static_cast<uint32_t>(bits))) << 32 |
+         rex_builtin_bswap32(static_cast<uint32_t>(bits >> 32));
+}
+REX_BOTH long rex_builtin_expect_with_probability(long value, long, double) { return value; }
+template <typename... Values> REX_BOTH void rex_builtin_prefetch(Values...) {}
+REX_BOTH size_t rex_builtin_object_size(const void *, int kind) { return kind < 2 ? ~size_t(0) : 0; }
+template <typename A, typename B> REX_BOTH bool rex_builtin_isunordered(A a, B b) { return a != a || b != b; }
+template <typename A, typename B> REX_BOTH bool rex_builtin_isgreater(A a, B b) { return a > b; }
+template <typename A, typename B> REX_BOTH bool rex_builtin_isgreaterequal(A a, B b) { return a >= b; }
+template <typename A, typename B> REX_BOTH bool rex_builtin_isless(A a, B b) { return a < b; }
+template <typename A, typename B> REX_BOTH bool rex_builtin_islessequal(A a, B b) { return a <= b; }
+template <typename A, typename B> REX_BOTH bool rex_builtin_islessgreater(A a, B b) { return a < b || a > b; }
+template <typename Number> REX_BOTH int rex_builtin_isinf_sign(Number x) {
+  return x - x == 0 || x != x ? 0 : x > 0 ? 1 : -1;
+}
+template <typename Number>
+REX_BOTH int rex_builtin_fpclassify(int nan, int infinite, int normal, int subnormal, int zero, Number x) {
+  if (x != x) return nan;
+  if (x == 0) return zero;
+  if (x - x != 0) return infinite;
+  const Number least = sizeof x == 4 ? static_cast<Number>(1.17549435e-38f) : static_cast<Number>(2.2250738585072014e-308);
+  return (x < 0 ? -x : x) < least ? subnormal : normal;
+}
+REX_DEVICE void rex_builtin_trap() { rex_abort(); }
+REX_DEVICE void rex_builtin_abort() { rex_abort(); }
+#define REX_OVERFLOW(operation, sign, size, Integer)                                                         \
+  REX_BOTH bool rex_builtin_##sign##operation##size##_overflow(Integer a, Integer b, Integer *result) {      \
+    return __builtin_##operation##_overflow(a, b, result);                                                   \
+  }
+#define REX_OVERFLOWS(operation)                                                                             \
+  REX_OVERFLOW(operation, s, , int)                                                                          \
+  REX_OVERFLOW(operation, s, l, long)                                                                        \
+  REX_OVERFLOW(operation, s, ll, long long)                                                                  \
+  REX_OVERFLOW(operation, u, , unsigned)                                                                     \
+  REX_OVERFLOW(operation, u, l, unsigned long)                                                               \
+  REX_OVERFLOW(operation, u, ll, unsigned long long)
+REX_OVERFLOWS(add)
+REX_OVERFLOWS(sub)
+REX_OVERFLOWS(mul)
+#undef REX_OVERFLOWS
+#undef REX_OVERFLOW
+
+// Of wide characters those of ASCII have a class.
+REX_BOTH size_t rex_wcslen(const wchar_t *text) {
+  size_t length = 0;
+  while (text[length]) ++length;
+  return length;
+}
+REX_BOTH size_t rex_wcsnlen(const wchar_t *text, size_t limit) {
+  size_t length = 0;
+  while (length < limit && text[length]) ++length;
+  return length;
+}
+REX_BOTH int rex_wcsncmp(const wchar_t *one, const wchar_t *other, size_t limit) {
+  for (size_t i = 0; i < limit; ++i) {
+    if (one[i] != other[i]) return one[i] < other[i] ? -1 : 1;
+    if (!one[i]) break;
+  }
+  return 0;
+}
+REX_BOTH int rex_wcscmp(const wchar_t *one, const wchar_t *other) { return rex_wcsncmp(one, other, ~size_t(0)); }
+REX_BOTH int rex_wmemcmp(const wchar_t *one, const wchar_t *other, size_t count) {
+  for (size_t i = 0; i < count; ++i)
+    if (one[i] != other[i]) return one[i] < other[i] ? -1 : 1;
+  return 0;
+}
+REX_BOTH wchar_t *rex_wmemset(wchar_t *to, wchar_t c, size_t count) {
+  for (size_t i = 0; i < count; ++i) to[i] = c;
+  return to;
+}
+REX_BOTH wchar_t *rex_wmemmove(wchar_t *to, const wchar_t *from, size_t count) {
+  return static_cast<wchar_t *>(rex_memmove(to, from, count * sizeof *to));
+}
+REX_BOTH wchar_t *rex_wmemcpy(wchar_t *to, const wchar_t *from, size_t count) { return rex_wmemmove(to, from, count); }
+REX_BOTH wchar_t *rex_wcscpy(wchar_t *to, const wchar_t *from) { return rex_wmemmove(to, from, rex_wcslen(from) + 1); }
+REX_BOTH wchar_t *rex_wcsncpy(wchar_t *to, const wchar_t *from, size_t count) {
+  const size_t length = rex_wcsnlen(from, count);
+  rex_wmemset(to + length, 0, count - length);
+  return rex_wmemmove(to, from, length);
+}
+REX_BOTH wchar_t *rex_wcscat(wchar_t *to, const wchar_t *from) {
+  rex_wcscpy(to + rex_wcslen(to), from);
+  return to;
+}
+REX_BOTH wchar_t *rex_wcsncat(wchar_t *to, const wchar_t *from, size_t count) {
+  const size_t length = rex_wcsnlen(from, count);
+  wchar_t *const end = to + rex_wcslen(to);
+  rex_wmemmove(end, from, length);
+  end[length] = 0;
+  return to;
+}
+REX_BOTH wchar_t *rex_wmemchr(const wchar_t *memory, wchar_t c, size_t count) {
+  for (size_t i = 0; i < count; ++i)
+    if (memory[i] == c) return const_cast<wchar_t *>(memory + i);
+  return nullptr;
+}
+REX_BOTH wchar_t *rex_wcschr(const wchar_t *text, wchar_t c) { return rex_wmemchr(text, c, rex_wcslen(text) + 1); }
+REX_BOTH wchar_t *rex_wcsrchr(const wchar_t *text, wchar_t c) {
+  for (size_t i = rex_wcslen(text) + 1; i > 0; --i)
+    if (text[i - 1] == c) return const_cast<wchar_t *>(text + i - 1);
+  return nullptr;
+}
+#define REX_WIDE(name)                                                                                       \
+  REX_BOTH int rex_isw##name(unsigned c) { return c < 128 && rex_is##name(static_cast<int>(c)); }
+REX_WIDE(alnum)
+REX_WIDE(alpha)
+REX_WIDE(blank)
+REX_WIDE(cntrl)
+REX_WIDE(digit)
+REX_WIDE(graph)
+REX_WIDE(lower)
+REX_WIDE(print)
+REX_WIDE(punct)
+REX_WIDE(space)
+REX_WIDE(upper)
+REX_WIDE(xdigit)
+#undef REX_WIDE
+REX_BOTH unsigned rex_towlower(unsigned c) { return c < 128 ? static_cast<unsigned>(rex_tolower(static_cast<int>(c))) : c; }
+REX_BOTH unsigned rex_towupper(unsigned c) { return c < 128 ? static_cast<unsigned>(rex_toupper(static_cast<int>(c))) : c; }
+
+// ---- Output of the C library ----------------------------------------------------------------------------
+//
+// On a GPU both streams are the output of `printf`.
+
+enum rex_stream { rex_stdout, rex_stderr };
+
+template <typename... Values> REX_DEVICE int rex_fprintf(rex_stream stream, const char *format, Values... values) {
+#ifdef REX_DEVICE_HOST
+  return fprintf(stream == rex_stderr ? stderr : stdout, format, values...);
+#else
+  (void)stream;
+  return printf(format, values...);
+#endif
+}
+REX_DEVICE int rex_fputs(const char *text, rex_stream stream) { return rex_fprintf(stream, "%s", text); }
+REX_DEVICE int rex_fputc(int c, rex_stream stream) {
+  rex_fprintf(stream, "%c", c);
+  return static_cast<unsigned char>(c);
+}
+REX_DEVICE int rex_putc(int c, rex_stream stream) { return rex_fputc(c, stream); }
+REX_DEVICE int rex_putchar(int c) { return rex_fputc(c, rex_stdout); }
+REX_DEVICE int rex_puts(const char *text) { return rex_fprintf(rex_stdout, "%s\n", text); }
+template <typename Stream> REX_DEVICE int rex_fflush(Stream) { return 0; }
+
+/// An argument of `snprintf`, as the bits of an integer or an address, or as a number.
+struct rex_printed {
+  uint64_t bits;
+  double number;
+  template <typename Value> static REX_BOTH rex_printed of(Value value, std::true_type) {
+    return {0, static_cast<double>(value)};
+  }
+  template <typename Value> static REX_BOTH rex_printed of(Value value, std::false_type) {
+    return {(uint64_t)value, 0}; // with its sign in all bits
+  }
+};
+
+/// Characters of which all are counted and those are written for which there is room.
+struct rex_writer {
+  char *to;
+  size_t room, count;
+
+  REX_BOTH void put(char c) {
+    if (count + 1 < room) to[count] = c;
+    ++count;
+  }
+  REX_BOTH void fill(char c, int times) {
+    for (; times > 0; --times) put(c);
+  }
+  REX_BOTH void put_all(const char *text, int length) {
+    for (int i = 0; i < length; ++i) put(text[i]);
+  }
+};
+
+/// `%-+ #0width.precision`, and a letter.
+struct rex_conversion {
+  bool left, plus, space, alternative, zero;
+  int width, precision;
+  char letter;
+
+  /// A field: a sign or prefix, zeros, and what `body` writes, `length` characters.
+  template <typename Body>
+  REX_BOTH void field(rex_writer &out, const char *sign, bool pads_with_zeros, int zeros, int length, Body body) const {
+    const int written = static_cast<int>(rex_strlen(sign)) + zeros + length;
+    const int padding = width - written;
+    if (!left && !pads_with_zeros) out.fill(' ', padding);
+    out.put_all(sign, static_cast<int>(rex_strlen(sign)));
+    if (!left && pads_with_zeros) out.fill('0', padding);
+    out.fill('0', zeros);
+    body();
+    if (left) out.fill(' ', padding);
+  }
+  REX_BOTH const char *sign_of(bool is_negative) const { return is_negative ? "-" : plus ? "+" : space ? " " : ""; }
+};
+
+inline __host__ __device__ void rex_put_integer(rex_writer &out, const rex_conversion &as, uint64_t bits) {
+  const bool is_signed = as.letter == 'd' || as.letter == 'i';
+  const bool is_negative = is_signed && bits >> 63;
+  const unsigned base = as.letter == 'o' ? 8 : is_signed || as.letter == 'u' ? 10 : 16;
+  const char *const letters = as.letter == 'X' ? "0123456789ABCDEF" : "0123456789abcdef";
+  const char *sign = is_signed ? as.sign_of(is_negative) : "";
+  if (base == 16 && bits && (as.alternative || as.letter == 'p')) sign = as.letter == 'X' ? "0X" : "0x";
+  if (is_negative) bits = 0 - bits;
+  char digits[24];
+  int first = sizeof digits;
+  for (; bits; bits /= base) digits[--first] = letters[bits % base];
+  const int length = static_cast<int>(sizeof digits) - first;
+  int zeros = as.precision < 0 ? (length == 0) : as.precision > length ? as.precision - length : 0;
+  if (base == 8 && as.alternative && zeros == 0) zeros = 1;
+  as.field(out, sign, as.zero && as.precision < 0, zeros, length, [&] { out.put_all(digits + first, length); });
+}
+
+/// Drops the digits behind the first `kept`; the number is rounded, from the middle to an even one.
+REX_BOTH void rex_keep_digits(rex_decimal &decimal, int kept) {
+  if (kept >= decimal.count) return;
+  if (kept < 0) {
+    decimal.count = 0;
+    return;
+  }
+  const bool is_middle = decimal.digits[kept] == 5 && decimal.count == kept + 1;
+  const bool is_odd = kept > 0 && decimal.digits[kept - 1] % 2 == 1;
+  bool carries = decimal.digits[kept] >= 5 && (!is_middle || is_odd);
+  decimal.count = kept;
+  for (int i = kept - 1; carries && i >= 0; --i) {
+    carries = decimal.digits[i] == 9;
+    decimal.digits[i] = static_cast<unsigned char>(carries ? 0 : decimal.digits[i] + 1);
+  }
+  if (carries) {
+    decimal.count = 1;
+    decimal.digits[0] = 1;
+    ++decimal.point;
+  }
+  decimal.trim();
+}
+
+/// Digits of a number from the one of 10^`first` on, which are zeros where it has none.
+REX_BOTH void rex_put_digits(rex_writer &out, const rex_decimal &decimal, int first, int count) {
+  for (int i = 0; i < count; ++i) {
+    const int idx = decimal.point - 1 - first + i;
+    out.put(static_cast<char>('0' + (idx >= 0 && idx < decimal.count ? decimal.digits[idx] : 0)));
+  }
+}
+
+/// `%f`, `%e` and `%g`, every digit exact.
+inline __host__ __device__ void rex_put_number(rex_writer &out, const rex_conversion &as, double number) {
+  uint64_t bits;
+  memcpy(&bits, &number, sizeof bits);
+  const char *const sign = as.sign_of(bits >> 63);
+  const int exponent = static_cast<int>(bits >> 52 & 0x7ff);
+  uint64_t mantissa = bits & ((1ULL << 52) - 1);
+  const char letter = static_cast<char>(rex_tolower(as.letter));
+  const bool is_capital = letter != as.letter;
+  if (exponent == 0x7ff) {
+    const char *const word = mantissa ? (is_capital ? "NAN" : "nan") : (is_capital ? "INF" : "inf");
+    as.field(out, sign, false, 0, 3, [&] { out.put_all(word, 3); });
+    return;
+  }
+  if (exponent) mantissa |= 1ULL << 52;
+  int power = (exponent ? exponent : 1) - 1075;
+  rex_decimal decimal;
+  decimal.count = 0;
+  decimal.has_more = false;
+  int n_digits = 0;
+  for (uint64_t rest = mantissa; rest; rest /= 10) ++n_digits;
+  decimal.point = n_digits;
+  uint64_t unit = 1;
+  for (int i = 1; i < n_digits; ++i) unit *= 10;
+  for (int i = 0; i < n_digits; ++i, unit /= 10) decimal.append(static_cast<int>(mantissa / unit % 10));
+  decimal.trim();
+  for (; mantissa && power > 0; power -= power < 60 ? power : 60) decimal.twice(power < 60 ? power : 60);
+  for (; mantissa && power < 0; power += -power < 60 ? -power : 60) decimal.halve(-power < 60 ? -power : 60);
+  if (decimal.count == 0) decimal.point = 1;
+
+  int behind = as.precision < 0 ? 6 : as.precision;
+  bool has_exponent = letter == 'e';
+  if (letter == 'g') {
+    const int significant = behind == 0 ? 1 : behind;
+    rex_keep_digits(decimal, significant);
+    if (decimal.count == 0) decimal.point = 1;
+    const int scale = decimal.point - 1;
+    has_exponent = scale < -4 || scale >= significant;
+    behind = significant - 1 - (has_exponent ? 0 : scale);
+    const int needed = decimal.count - (has_exponent ? 1 : decimal.point);
+    if (!as.alternative && behind > needed) behind = needed > 0 ? needed : 0;
+  } else {
+    rex_keep_digits(decimal, (has_exponent ? 1 : decimal.point) + behind);
+    if (decimal.count == 0) decimal.point = 1;
+  }
+  const int scale = decimal.point - 1;
+  const int before = has_exponent || scale < 0 ? 1 : scale + 1;
+  const int first = has_exponent ? scale : before - 1;
+  const bool has_point = behind > 0 || as.alternative;
+  const int size = scale < 0 ? -scale : scale;
+  const int length = before + (has_point ? 1 : 0) + behind + (has_exponent ? (size < 100 ? 4 : 5) : 0);
+  as.field(out, sign, as.zero, 0, length, [&] {
+    rex_put_digits(out, decimal, first, before);
+    if (has_point) out.put('.');
+    rex_put_digits(out, decimal, first - before, behind);
+    if (!has_exponent) return;
+    out.put(is_capital ? 'E' : 'e');
+    out.put(scale < 0 ? '-' : '+');
+    if (size >= 100) out.put(static_cast<char>('0' + size / 100));
+    out.put(static_cast<char>('0' + size / 10 % 10));
+    out.put(static_cast<char>('0' + size % 10));
+  });
+}
+
+/// `%a`: the bits of a number in hexadecimal.
+inline __host__ __device__ void rex_put_bits(rex_writer &out, const rex_conversion &as, double number) {
+  uint64_t bits;
+  memcpy(&bits, &number, sizeof bits);
+  const bool is_capital = as.letter == 'A';
+  const int encoded = static_cast<int>(bits >> 52 & 0x7ff);
+  if (encoded == 0x7ff) return rex_put_number(out, as, number);
+  uint64_t mantissa = (bits & ((1ULL << 52) - 1)) | (encoded ? 1ULL << 52 : 0);
+  const int power = mantissa == 0 ? 0 : encoded ? encoded - 1023 : -1022;
+  if (as.precision >= 0 && as.precision < 13) {
+    const int dropped = 52 - 4 * as.precision;
+    const uint64_t half = 1ULL << (dropped - 1), rest = mantissa & (2 * half - 1);
+    mantissa >>= dropped;
+    if (rest > half || (rest == half && mantissa % 2 == 1)) ++mantissa;
+    mantissa <<= dropped;
+  }
+  int behind = as.precision;
+  if (behind < 0)
+    for (behind = 13; behind > 0 && (mantissa >> (52 - 4 * behind) & 15) == 0;) --behind;
+  const bool has_point = behind > 0 || as.alternative;
+  const int size = power < 0 ? -power : power;
+  const int n_digits = size < 10 ? 1 : size < 100 ? 2 : size < 1000 ? 3 : 4;
+  const char *const signs[2][3] = {{"0x", "+0x", " 0x"}, {"0X", "+0X", " 0X"}};
+  const char *const negative = is_capital ? "-0X" : "-0x";
+  const char *const sign = bits >> 63 ? negative : signs[is_capital][as.plus ? 1 : as.space ? 2 : 0];
+  as.field(out, sign, as.zero, 0, 1 + (has_point ? 1 : 0) + behind + 2 + n_digits, [&] {
+    const char *const letters = is_capital ? "0123456789ABCDEF" : "0123456789abcdef";
+    out.put(letters[mantissa >> 52]);
+    if (has_point) out.put('.');
+    for (int i = 1; i <= behind; ++i) out.put(i > 13 ? '0' : letters[mantissa >> (52 - 4 * i) & 15]);
+    out.put(is_capital ? 'P' : 'p');
+    out.put(power < 0 ? '-' : '+');
+    for (int i = n_digits, unit = n_digits == 4 ? 1000 : n_digits == 3 ? 100 : n_digits == 2 ? 10 : 1; i > 0; --i, unit /= 10)
+      out.put(static_cast<char>('0' + size / unit % 10));
+  });
+}
+
+/// The size of an integer that letters in front of a conversion say.
+REX_BOTH int rex_printed_bytes(const char *size) {
+  if (*size == 'h') return size[1] == 'h' ? 1 : 2;
+  return *size && rex_strchr("lzjtqL", *size) ? 8 : 4;
+}
+REX_BOTH uint64_t rex_of_size(uint64_t bits, const char *size, bool is_signed) {
+  const int bytes = rex_printed_bytes(size);
+  const int unused = 64 - 8 * bytes;
+  bits <<= unused;
+  return is_signed ? static_cast<uint64_t>(static_cast<int64_t>(bits) >> unused) : bits >> unused;
+}
+
+/// Writes as `snprintf` does, but for wide characters.
+inline __host__ __device__ int rex_print(char *to, size_t room, const char *format, const rex_printed *values) {
+  rex_writer out = {to, room, 0};
+  for (; *format; ++format) {
+    if (*format != '%') {
+      out.put(*format);
+      continue;
+    }
+    rex_conversion as = {false, false, false, false, false, 0, -1, 0};
+    for (++format;; ++format) {
+      as.left = as.left || *format == '-';
+      as.plus = as.plus || *format == '+';
+      as.space = as.space || *format == ' ';
+      as.alternative = as.alternative || *format == '#';
+      as.zero = as.zero || *format == '0';
+      if (!*format || !rex_strchr("-+ #0", *format)) break;
+    }
+    if (*format == '*') {
+      ++format;
+      as.width = static_cast<int>((values++)->bits);
+      as.left = as.left || as.width < 0;
+      if (as.width < 0) as.width = -as.width;
+    }
+    for (; rex_isdigit(*format); ++format) as.width = as.width * 10 + (*format - '0');
+    if (*format == '.') {
+      ++format;
+      as.precision = 0;
+      if (*format == '*') {
+        ++format;
+        as.precision = static_cast<int>((values++)->bits);
+      }
+      for (; rex_isdigit(*format); ++format) as.precision = as.precision * 10 + (*format - '0');
+    }
+    const char *const size = format;
+    while (*format && rex_strchr("hlzjtqL", *format)) ++format;
+    as.letter = *format;
+    switch (*format) {
+    case 'd':
+    case 'i':
+    case 'u':
+    case 'o':
+    case 'x':
+    case 'X':
+      rex_put_integer(out, as, rex_of_size((values++)->bits, size, *format == 'd' || *format == 'i'));
+      break;
+    case 'p':
+      if (values->bits) rex_put_integer(out, as, values->bits);
+      else as.field(out, "", false, 0, 5, [&] { out.put_all("(nil)", 5); });
+      ++values;
+      break;
+    case 'f':
+    case 'F':
+    case 'e':
+    case 'E':
+    case 'g':
+    case 'G':
+      rex_put_number(out, as, (values++)->number);
+      break;
+    case 'a':
+    case 'A':
+      rex_put_bits(out, as, (values++)->number);
+      break;
+    case 'n':
+      memcpy(reinterpret_cast<void *>((values++)->bits), &out.count, static_cast<size_t>(rex_printed_bytes(size)));
+      break;
+    case 'c': {
+      const char c = static_cast<char>((values++)->bits);
+      as.field(out, "", false, 0, 1, [&] { out.put(c); });
+      break;
+    }
+    case 's': {
+      const char *const text = reinterpret_cast<const char *>((values++)->bits);
+      const size_t limit = as.precision < 0 ? ~size_t(0) : static_cast<size_t>(as.precision);
+      const int length = static_cast<int>(rex_strnlen(text, limit));
+      as.field(out, "", false, 0, length, [&] { out.put_all(text, length); });
+      break;
+    }
+    case 0:
+      --format;
+      break;
+    default:
+      out.put(*format);
+    }
+  }
+  if (room > 0) to[out.count < room ? out.count : room - 1] = 0;
+  return static_cast<int>(out.count);
+}
+template <typename... Values>
+REX_BOTH int rex_snprintf(char *to, size_t room, const char *format, Values... values) {
+  const rex_printed printed[] = {rex_printed::of(values, std::is_floating_point<Values>())..., rex_printed{0, 0}};
+  return rex_print(to, room, format, printed);
+}
+template <typename... Values> REX_BOTH int rex_sprintf(char *to, const char *format, Values... values) {
+  return rex_snprintf(to, ~size_t(0), format, values...);
+}
 
 // ---- Reductions -----------------------------------------------------------------------------------------
 //

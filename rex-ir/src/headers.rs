@@ -31,11 +31,6 @@ impl HeaderFunction {
     pub fn is_defined(&self) -> bool {
         self.text.trim_end().ends_with('}')
     }
-
-    /// Whether device compilers may compile a call of it by its text: a template or a `constexpr` function.
-    pub fn is_usable_anywhere(&self) -> bool {
-        self.text.starts_with("template") || self.text.contains("constexpr")
-    }
 }
 
 /// The typedef, alias, class or enum of this name.
@@ -65,6 +60,12 @@ pub fn function_declarations(unit: &Unit, name: &str) -> Vec<String> {
     texts.map(|found| found.text.to_string()).collect()
 }
 
+/// Whether device compilers may compile a call of one of this name by its text: a template or a `constexpr` function.
+pub fn is_usable_anywhere(unit: &Unit, name: &str) -> bool {
+    let mut texts = function_declarations(unit, name).into_iter();
+    texts.any(|text| text.starts_with("template") || text.contains("constexpr"))
+}
+
 /// The function of this name. A definition is preferred.
 pub fn function_declaration(unit: &Unit, name: &str) -> Option<HeaderFunction> {
     find(unit, name, DeclKind::Function).map(|found| HeaderFunction {
@@ -74,6 +75,11 @@ pub fn function_declaration(unit: &Unit, name: &str) -> Option<HeaderFunction> {
             HeaderOrigin::Main | HeaderOrigin::System => None,
         },
     })
+}
+
+/// Whether a header of the project declares a function of this name.
+pub fn project_declares_function(unit: &Unit, name: &str) -> bool {
+    function_declaration(unit, name).is_some_and(|found| found.project_file.is_some())
 }
 
 /// Whether an `#include` inside a function brings statements or parts of them, which only stand where they are.

@@ -11,6 +11,7 @@ use crate::helper::helper_files;
 /// Macros that helper files use as such.
 const USED_MACROS: &[&str] = &[
     "CLOCK_MONOTONIC",
+    "CLOCK_REALTIME",
     "INT64_C",
     "INT64_MIN",
     "NULL",
@@ -19,6 +20,8 @@ const USED_MACROS: &[&str] = &[
     "false",
     "offsetof",
     "static_assert",
+    "stderr",
+    "stdout",
     "true",
     "va_arg",
     "va_end",

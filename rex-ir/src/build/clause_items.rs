@@ -280,7 +280,8 @@ impl Builder<'_> {
         let is_unnamed = directive.has(Leaf::Critical) && directive.argument.is_none();
         let hint = clause.expression().filter(|_| is_unnamed)?;
         let word = self.text(hint);
-        let is_known_word = word.starts_with("omp_sync_hint_") || word.starts_with("omp_lock_hint_");
+        let is_known_word =
+            word.starts_with("omp_sync_hint_") || word.starts_with("omp_lock_hint_");
         let says_nothing = word.ends_with("_none");
         let says_something = match self.constant_value(hint) {
             Some(value) => value != 0,

@@ -9,6 +9,7 @@ use smol_str::{SmolStr, format_smolstr};
 use super::Builder;
 use super::names::last_component;
 use super::types::declared_name;
+use crate::headers;
 use crate::item::Function;
 use crate::library;
 use crate::region::Call;
@@ -57,20 +58,21 @@ impl<'u> Builder<'u> {
     fn call_device_library(&mut self) {
         let unit = self.unit;
         for node in unit.tree.nodes() {
-            let callee = match node.kind() {
-                Kind::CallExpression => node.field(Field::Function),
+            let (name, device): (_, fn(&str) -> Option<SmolStr>) = match node.kind() {
+                Kind::CallExpression => (node.field(Field::Function), library::device_name),
+                Kind::Identifier => (Some(node), library::device_stream),
                 _ => continue,
             };
-            let name = callee.filter(|callee| match callee.kind() {
+            let name = name.filter(|name| match name.kind() {
                 Kind::Identifier => true,
                 Kind::QualifiedIdentifier => {
-                    matches!(callee.text().rsplit_once("::"), Some(("std" | "", _)))
+                    matches!(name.text().rsplit_once("::"), Some(("std" | "", _)))
                 }
                 _ => false,
             });
             let Some(name) = name else { continue };
             let word = last_component(name.text());
-            let Some(device) = library::device_name(word) else {
+            let Some(device) = device(word) else {
                 continue;
             };
             // What the program defines under this name is its own.
@@ -80,7 +82,9 @@ impl<'u> Builder<'u> {
                 Some(_) => named.any(|id| self.functions[*id].namespaces.is_empty()),
                 None => {
                     let found = self.scopes.resolve(&self.symbols, word, name.range());
-                    found.is_some() || named.next().is_some()
+                    found.is_some()
+                        || named.next().is_some()
+                        || headers::project_declares_function(unit, word)
                 }
             };
             if !is_own {

@@ -143,12 +143,23 @@ const LIBRARY: &[&str] = &[
     "truncf",
     "fpclassify",
     "isgreater",
+    "isgreaterequal",
     "isless",
+    "islessequal",
+    "islessgreater",
     "isunordered",
     "j0",
+    "j0f",
     "j1",
+    "j1f",
+    "jn",
+    "jnf",
     "y0",
+    "y0f",
     "y1",
+    "y1f",
+    "yn",
+    "ynf",
     "offsetof",
     "sizeof",
     "alignof",
@@ -158,8 +169,6 @@ const LIBRARY: &[&str] = &[
     "va_end",
     "va_arg",
     "clock",
-    "abort",
-    "exit",
     "trap",
     "min",
     "max",
@@ -181,12 +190,75 @@ const LIBRARY: &[&str] = &[
 
 /// Functions whose `long double` form, with the suffix `l`, the device header has.
 const LONG_DOUBLE: &[&str] = &[
-    "acos", "asin", "atan", "atan2", "cbrt", "ceil", "copysign", "cos", "cosh", "exp", "exp2",
-    "expm1", "fabs", "floor", "fmax", "fmin", "fmod", "hypot", "log", "log10", "log1p", "log2",
-    "pow", "round", "sin", "sinh", "sqrt", "tan", "tanh", "trunc",
+    "acos",
+    "acosh",
+    "asin",
+    "asinh",
+    "atan",
+    "atan2",
+    "atanh",
+    "cbrt",
+    "ceil",
+    "copysign",
+    "cos",
+    "cosh",
+    "drem",
+    "erf",
+    "erfc",
+    "exp",
+    "exp10",
+    "exp2",
+    "expm1",
+    "fabs",
+    "fdim",
+    "floor",
+    "fma",
+    "fmax",
+    "fmin",
+    "fmod",
+    "frexp",
+    "hypot",
+    "ilogb",
+    "j0",
+    "j1",
+    "jn",
+    "ldexp",
+    "lgamma",
+    "llrint",
+    "llround",
+    "log",
+    "log10",
+    "log1p",
+    "log2",
+    "logb",
+    "lrint",
+    "lround",
+    "modf",
+    "nan",
+    "nearbyint",
+    "nextafter",
+    "pow",
+    "remainder",
+    "remquo",
+    "rint",
+    "round",
+    "roundeven",
+    "scalbln",
+    "scalbn",
+    "sin",
+    "sincos",
+    "sinh",
+    "sqrt",
+    "tan",
+    "tanh",
+    "tgamma",
+    "trunc",
+    "y0",
+    "y1",
+    "yn",
 ];
 
-/// Functions of `<complex.h>` that the device library has, also with the suffix `f`.
+/// Functions of `<complex.h>` that the device library has, also with the suffixes `f` and `l`.
 const COMPLEX: &[&str] = &[
     "cabs", "cacos", "cacosh", "carg", "casin", "casinh", "catan", "catanh", "ccos", "ccosh",
     "cexp", "cimag", "clog", "conj", "cpow", "cproj", "creal", "csin", "csinh", "csqrt", "ctan",
@@ -270,7 +342,10 @@ pub fn makes_vector(name: &str) -> bool {
 /// Whether a call of this name needs no definition in the unit.
 pub fn is_known(name: &str) -> bool {
     LIBRARY.contains(&name)
-        || COMPLEX.contains(&name.strip_suffix('f').unwrap_or(name))
+        || COMPLEX.contains(&name)
+        || name
+            .strip_suffix(['f', 'l'])
+            .is_some_and(|name| COMPLEX.contains(&name))
         || name
             .strip_suffix('l')
             .is_some_and(|name| LONG_DOUBLE.contains(&name))
@@ -282,4 +357,36 @@ pub fn is_known(name: &str) -> bool {
         || name.starts_with("__atomic_")
         || name.ends_with("_cast")
         || name.starts_with("rex_")
+}
+
+/// What to write in place of functions of the host's library.
+const IN_PLACE_OF: &[(&[&str], &str)] = &[
+    (
+        &[
+            "rand", "random", "srand", "srandom", "drand48", "lrand48", "mrand48",
+        ],
+        "give every thread a state of its own: `rand_r`, `erand48`, `nrand48` and `jrand48` have one as their argument",
+    ),
+    (
+        &["strtok"],
+        "call `strtok_r`, which has no state of its own",
+    ),
+    (
+        &["realloc", "reallocarray"],
+        "call `malloc`, copy and call `free`: memory of a device does not know its size",
+    ),
+    (
+        &["aligned_alloc", "posix_memalign", "memalign"],
+        "call `omp_aligned_alloc` and `omp_free`; `malloc` aligns to 16 bytes",
+    ),
+    (
+        &["vprintf", "vfprintf", "vsprintf", "vsnprintf"],
+        "call the function of the name without the `v` with the arguments themselves",
+    ),
+];
+
+/// What a user can do where device code calls a function that only the host has.
+pub fn in_place_of(name: &str) -> &'static str {
+    let known = IN_PLACE_OF.iter().find(|(names, _)| names.contains(&name));
+    known.map_or("move the call out of the target region", |(_, help)| help)
 }

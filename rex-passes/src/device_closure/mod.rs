@@ -69,6 +69,7 @@ fn device_code(cx: &mut PassCx<'_>) -> DeviceCode {
     let texts = texts(cx.program, &reached.functions);
     private_storage::report(cx, &texts);
     report::untranslatable(cx, &texts);
+    report::error_numbers(cx, &texts);
     allocator_traits::report(cx, &texts);
 
     let program = &*cx.program;

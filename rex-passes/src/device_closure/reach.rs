@@ -219,7 +219,8 @@ impl<'p> Search<'p> {
 
     fn follow(&mut self, call: &Call) {
         // Headers keep their text.
-        let has_device_name = library::device_name(&call.name).is_some();
+        let has_device_name = library::device_name(&call.name).is_some()
+            && !headers::project_declares_function(&self.program.unit, &call.name);
         let is_replaced = has_device_name && self.program.text(call.at).ends_with(&*call.name);
         if has_device_name && !is_replaced && named(self.program, &call.name).next().is_none() {
             return self.take_from_elsewhere(call);

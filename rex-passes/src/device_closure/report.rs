@@ -9,8 +9,9 @@ use rex_ir::map::{MapKind, MapModifiers};
 use rex_ir::region::{Call, CapturedObject, DataConstructKind};
 use rex_ir::symbol::SymbolId;
 use rex_syntax::diag::{Code, Diagnostic, Severity};
+use rex_syntax::expansion::HeaderOrigin;
 use rex_syntax::source::Language;
-use rex_syntax::{TextRange, TextSize};
+use rex_syntax::{TextRange, TextSize, lex};
 
 use super::reach::declared;
 use super::variables::storage;
@@ -32,8 +33,10 @@ pub(super) fn missing(cx: &mut PassCx<'_>, missing: Vec<Call>) {
 
 fn missing_function(cx: &PassCx<'_>, call: &Call, declared: &BTreeSet<&str>) -> Option<Diagnostic> {
     let name = &call.name;
-    let is_library = headers::function_declaration(&cx.program.unit, name)
-        .is_some_and(|found| found.project_file.is_none() && !found.is_usable_anywhere());
+    let unit = &cx.program.unit;
+    let is_library = headers::function_declaration(unit, name)
+        .is_some_and(|found| found.project_file.is_none())
+        && !headers::is_usable_anywhere(unit, name);
     if is_library && device_functions::makes_vector(name) {
         return None;
     }
@@ -43,7 +46,7 @@ fn missing_function(cx: &PassCx<'_>, call: &Call, declared: &BTreeSet<&str>) -> 
         return Some(
             diagnostic
                 .with_note("it is a function of the host's library")
-                .with_help("move the call out of the target region"),
+                .with_help(device_functions::in_place_of(name)),
         );
     }
     declared.contains(name.as_str()).then(|| {
@@ -54,6 +57,31 @@ fn missing_function(cx: &PassCx<'_>, call: &Call, declared: &BTreeSet<&str>) -> 
                 "another file of the program must define `{name}` for the device; a `declare target` region around the declaration says so and ends this warning"
             ))
     })
+}
+
+/// `errno` is an object of each thread of the host.
+pub(super) fn error_numbers(cx: &mut PassCx<'_>, texts: &[TextRange]) {
+    const NAME: &str = "errno";
+    let program = &*cx.program;
+    let mut found: Vec<TextRange> = texts
+        .iter()
+        .flat_map(|text| lex::identifiers(program.source(), *text))
+        .filter(|at| program.text(*at) == NAME)
+        .filter(|at| {
+            let definition = program.macro_at(NAME, *at);
+            definition.is_some_and(|it| it.origin == HeaderOrigin::System)
+        })
+        .collect();
+    found.sort_by_key(|at| at.start());
+    found.dedup();
+    for at in found {
+        let headline = "device code uses `errno`, which has no device version";
+        let diagnostic = cx
+            .diagnostic(Code::CallWithoutDefinition, at, headline)
+            .with_note("functions of the device say by their results alone that they failed")
+            .with_help("ask for the result: `isnan(sqrt(x))`, `end == text` after `strtol(text, &end, 10)`");
+        cx.diagnostics.push(diagnostic);
+    }
 }
 
 /// With unified shared memory, a pointer to each instantiation of a template's member would have to be known to the runtime.

@@ -272,20 +272,18 @@ pub(crate) fn words(name: ClauseName) -> &'static [&'static str] {
         Absent | AcqRel | Acquire | Adjust | Affinity | Align | Aligned | Allocate | Allocator
         | AppendArgs | Apply | Capture | Collapse | Collector | Combiner | Compare | Contains
         | Copyin | Copyprivate | Destroy | Detach | Device | DeviceSafesync | DynamicAllocators
-        | Enter | Exclusive | Filter | Final | Full | Grainsize | GraphId
-        | GraphReset | HasDeviceAddr | Hint | Holds | If | InReduction | Inbranch | Inclusive
-        | Induction | Inductor | Indirect | InitComplete | Initializer | Interop | IsDevicePtr
-        | Linear | Link | Local | Looprange | Match | Memscope | Mergeable
-        | Message | NoOpenmp | NoOpenmpConstructs | NoOpenmpRoutines | NoParallelism
-        | Nocontext | Nogroup | Nontemporal | Notinbranch | Novariants | Nowait | NumTasks
-        | NumTeams | NumThreads | OmpxAttribute | OmpxBare | OmpxDynCgroupMem | Ordered
-        | Otherwise | Partial | Permutation | Counts | Priority | Private | Read | Reduction
-        | Relaxed | Release | Replayable | ReverseOffload | Safelen | Safesync | SelfMaps
-        | SeqCst | Shared | Simd | Simdlen | Sizes | TaskReduction | ThreadLimit | Threads
-        | Threadset | Transparent | UnifiedAddress | UnifiedSharedMemory | Uniform | Untied
-        | Use | UseDeviceAddr | UseDevicePtr | UsesAllocators | Weak | When | Write | Unknown => {
-            &[]
-        }
+        | Enter | Exclusive | Filter | Final | Full | Grainsize | GraphId | GraphReset
+        | HasDeviceAddr | Hint | Holds | If | InReduction | Inbranch | Inclusive | Induction
+        | Inductor | Indirect | InitComplete | Initializer | Interop | IsDevicePtr | Linear
+        | Link | Local | Looprange | Match | Memscope | Mergeable | Message | NoOpenmp
+        | NoOpenmpConstructs | NoOpenmpRoutines | NoParallelism | Nocontext | Nogroup
+        | Nontemporal | Notinbranch | Novariants | Nowait | NumTasks | NumTeams | NumThreads
+        | OmpxAttribute | OmpxBare | OmpxDynCgroupMem | Ordered | Otherwise | Partial
+        | Permutation | Counts | Priority | Private | Read | Reduction | Relaxed | Release
+        | Replayable | ReverseOffload | Safelen | Safesync | SelfMaps | SeqCst | Shared | Simd
+        | Simdlen | Sizes | TaskReduction | ThreadLimit | Threads | Threadset | Transparent
+        | UnifiedAddress | UnifiedSharedMemory | Uniform | Untied | Use | UseDeviceAddr
+        | UseDevicePtr | UsesAllocators | Weak | When | Write | Unknown => &[],
     }
 }
 

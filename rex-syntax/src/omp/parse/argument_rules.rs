@@ -6,8 +6,8 @@ use super::{Parser, name_of};
 use crate::diag::Code;
 use crate::lex::{Token, slice};
 use crate::omp::clause::{Argument, ClauseName, Locator, Modifier, Step};
-use crate::omp::locator::cover;
 use crate::omp::directive::Leaf;
+use crate::omp::locator::cover;
 use crate::omp::shape::{alternatives, takes_no_modifiers, takes_variables_only, words};
 use crate::omp::suggest::closest;
 

@@ -145,6 +145,47 @@ rex_instance_entry *first_instance = nullptr;
 /// The same for static data members of class templates.
 rex_member_entry *first_member = nullptr;
 
+/// The end of what begins at `at` in a mangled name: a substitution, an array's extent, a number, a word with its length, else one character.
+size_t end_of_part(const std::string &name, size_t at) {
+  static const char digits[] = "0123456789";
+  const auto behind = [&name](size_t start, const char *characters) {
+    return std::min(name.find_first_not_of(characters, start), name.size());
+  };
+  const size_t end = at + 1;
+  if (name[at] == 'S' || name[at] == 'T') return behind(end, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"); // S1_
+  if (name[at] == 'A') return behind(end, digits);                                                    // A8_i
+  if (name[at] == 'L' && end < name.size() && name[end] >= 'a' && name[end] <= 'z')
+    return behind(end + 1, "n0123456789"); // Li40E
+  if (name[at] < '0' || name[at] > '9') return end;
+  const size_t length = std::strtoul(name.c_str() + at, nullptr, 10);
+  return std::min(behind(at, digits) + length, name.size());
+}
+
+/// The name of a type as typeid has it, from that or from what rex_name_of says without run-time type information: the symbol of a member,
+/// where the name is the argument of a template, which counts as the first substitution.
+std::string name_of_type(const std::string &written) {
+  static const std::string before = "_ZN11rex_name_ofI", behind = "E8rex_markE";
+  if (written.compare(0, before.size(), before) != 0 || written.size() < before.size() + behind.size())
+    return written;
+  const std::string counted = written.substr(before.size(), written.size() - before.size() - behind.size());
+  const auto sequence = [](unsigned long number) { // S_ is nothing in front of the underscore, S0_ is 1
+    std::string digits;
+    if (number == 0) return digits;
+    for (--number;; number /= 36) {
+      digits.insert(digits.begin(), "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"[number % 36]);
+      if (number < 36) return digits;
+    }
+  };
+  std::string name;
+  for (size_t at = 0, end; at < counted.size(); at = end) {
+    end = end_of_part(counted, at);
+    std::string part = counted.substr(at, end - at);
+    if (part[0] == 'S' && part.size() > 1) part = "S" + sequence(std::strtoul(part.c_str() + 1, nullptr, 36));
+    name += part;
+  }
+  return name;
+}
+
 /// A mangled name in which types and namespaces have the names that device code gives them: "NAME=OTHER NAME=OTHER".
 std::string with_renamed_types(const std::string &name, const std::string &types) {
   if (types.empty()) return name;
@@ -155,32 +196,13 @@ std::string with_renamed_types(const std::string &name, const std::string &types
     const size_t start = at + word.size() + 2;
     return listed.substr(start, listed.find(' ', start) - start);
   };
-  const auto end_of = [&name](size_t at, const char *characters) {
-    return std::min(name.find_first_not_of(characters, at), name.size());
-  };
-  static const char digits[] = "0123456789";
   std::string renamed;
-  for (size_t at = 0; at < name.size();) {
-    size_t end = at + 1;
-    if (name[at] == 'S' || name[at] == 'T') {
-      end = end_of(end, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"); // what was there before: S1_
-    } else if (name[at] == 'A') {
-      end = end_of(end, digits); // an array: A8_i
-    } else if (name[at] == 'L' && end < name.size() && name[end] >= 'a' && name[end] <= 'z') {
-      end = end_of(end + 1, "n0123456789"); // a number: Li40E
-    } else if (end_of(at, digits) > at) {
-      const size_t start = end_of(at, digits);
-      const size_t length = std::strtoul(name.c_str() + at, nullptr, 10);
-      end = std::min(start + length, name.size());
-      const std::string other = other_name(name.substr(start, end - start));
-      if (!other.empty()) {
-        renamed += std::to_string(other.size()) + other;
-        at = end;
-        continue;
-      }
-    }
-    renamed.append(name, at, end - at);
-    at = end;
+  for (size_t at = 0, end; at < name.size(); at = end) {
+    end = end_of_part(name, at);
+    const std::string part = name.substr(at, end - at);
+    const size_t word = part.find_first_not_of("0123456789");
+    const std::string other = word == 0 || word == std::string::npos ? "" : other_name(part.substr(word));
+    renamed += other.empty() ? part : std::to_string(other.size()) + other;
   }
   return renamed;
 }
@@ -189,7 +211,7 @@ std::string with_renamed_types(const std::string &name, const std::string &types
 /// the tag has everything but the return type and the parameters (Itanium C++ ABI, 5.1.5).
 std::string symbol_of(const rex_instance_entry &instance, bool on_host) {
   const std::string kernel = instance.kernel, written = std::to_string(kernel.size()) + kernel;
-  std::string name = with_renamed_types(instance.type, instance.renamed_types);
+  std::string name = with_renamed_types(name_of_type(instance.type), instance.renamed_types);
   if (on_host) {
     const std::string entry = kernel + "__host_entry";
     const size_t at = name.find(written);
@@ -204,7 +226,7 @@ std::string symbol_of(const rex_instance_entry &instance, bool on_host) {
 /// The device symbol of a static data member: a variable of a static member function of its class (Itanium C++ ABI,
 /// 5.1.6). The name of the class, `3BoxIiE` or `N2ns3BoxIiEE`, stands first in it, so that both count the same substitutions.
 std::string symbol_of(const rex_member_entry &entry) {
-  std::string type = with_renamed_types(entry.type, entry.renamed_types);
+  std::string type = with_renamed_types(name_of_type(entry.type), entry.renamed_types);
   if (type.size() > 2 && type[0] == 'N' && type.back() == 'E') type = type.substr(1, type.size() - 2);
   const std::string function = std::string("rex_storage_") + entry.member;
   return "_ZZN" + type + std::to_string(function.size()) + function + "EvE10rex_object";

@@ -353,6 +353,33 @@ struct REX_HIDDEN rex_instance_entry {
   static const char *rex_renamed() { return REX_RENAMED_TYPES; }                                             \
   static int rex_parameters() { return parameters_count; }
 
+/* The name that the compiler gives to a type; without run-time type information (-fno-rtti) the symbol of a member,
+ * whose text register_cubin.cpp makes that name of. */
+#ifdef __GXX_RTTI
+#define REX_TYPE_NAME(type) typeid(type).name()
+#elif defined(__x86_64__) || defined(__aarch64__)
+#ifdef __x86_64__
+#define REX_ADDRESS_OF_LABEL "{leaq 1997b(%%rip), %0|lea %0, 1997b[rip]}"
+#else
+#define REX_ADDRESS_OF_LABEL "adrp %0, 1997b\n\tadd %0, %0, :lo12:1997b"
+#endif
+template <typename Type> struct REX_HIDDEN rex_name_of {
+  static char rex_mark; /* no more than a symbol */
+  static const char *rex_symbol() {
+    const char *symbol;
+    __asm__(".pushsection .rodata.rex_names, \"a\"\n1997: .string \"%c1\"\n.popsection\n\t" REX_ADDRESS_OF_LABEL
+            : "=r"(symbol)
+            : "i"(&rex_mark));
+    return symbol;
+  }
+};
+template <typename Type> char rex_name_of<Type>::rex_mark;
+#define REX_TYPE_NAME(type) rex_name_of<type>::rex_symbol()
+#else
+template <typename Type> struct rex_kernels_of_templates_need_rtti;
+#define REX_TYPE_NAME(type) rex_kernels_of_templates_need_rtti<type>::rex_symbol()
+#endif
+
 template <typename Tag> struct REX_HIDDEN rex_instance {
   static void *rex_key() {
     return is_known ? &entry : add();
@@ -362,7 +389,7 @@ private:
   static rex_instance_entry entry; /* zero before any constructor runs */
   static void *const is_known;
   static void *add() {
-    entry.add(Tag::rex_kernel(), typeid(Tag).name(), Tag::rex_renamed(), Tag::rex_parameters());
+    entry.add(Tag::rex_kernel(), REX_TYPE_NAME(Tag), Tag::rex_renamed(), Tag::rex_parameters());
     return &entry;
   }
 };
@@ -390,7 +417,7 @@ template <typename Name, typename Class, typename Value, Value *Object>
 rex_member_entry rex_static_member<Name, Class, Value, Object>::entry;
 template <typename Name, typename Class, typename Value, Value *Object>
 void *const rex_static_member<Name, Class, Value, Object>::is_known =
-    entry.add(Name::rex_name(), typeid(Class).name(), Name::rex_renamed(), (void *)Object, sizeof(Value));
+    entry.add(Name::rex_name(), REX_TYPE_NAME(Class), Name::rex_renamed(), (void *)Object, sizeof(Value));
 #define REX_MEMBER_NAME(member)                                                                              \
   struct rex_name_of_##member {                                                                              \
     static const char *rex_name() { return #member; }                                                        \

@@ -3,6 +3,7 @@
 //! The expanded text tells the compiler about types and macros from headers. It costs one process
 //! per file, so files that cannot have anything to offload are spared it.
 
+mod folders;
 mod prelude;
 
 use std::borrow::Cow;
@@ -19,6 +20,7 @@ use crate::build::command::{Command, folder_of};
 use crate::error::Error;
 use crate::flags::CompilerFlags;
 use crate::toolchain::{HostCompiler, HostCompilerCache};
+use folders::{as_of_project, with_system_folders};
 use prelude::{Head, Key, Prelude, Preludes};
 
 /// Where a source file's bytes came from.
@@ -172,33 +174,14 @@ fn run(job: Job<'_>, compiler: &HostCompiler) -> Result<Expansion, Error> {
     })
     .map_err(start_error)?;
     Ok(if output.status.success() {
+        let text = as_of_project(output.stdout, job.words, job.language);
         Expansion::Text(match job.origin {
-            Origin::File(_) => output.stdout,
-            Origin::Stdin(name) => rename_stdin(&output.stdout, name),
+            Origin::File(_) => text,
+            Origin::Stdin(name) => rename_stdin(&text, name),
         })
     } else {
         Expansion::Failed(String::from_utf8_lossy(&output.stderr).into_owned())
     })
-}
-
-/// The flags with CUDA's own folder among those of the system, so that its headers are included and not copied.
-fn with_system_folders(words: &[OsString]) -> Vec<OsString> {
-    let holds_cuda = |folder: &str| Path::new(folder).join("cuda_runtime.h").is_file();
-    let mut words = words.to_vec();
-    let mut at = 0;
-    while let Some(word) = words.get(at) {
-        let text = word.to_string_lossy();
-        let next = words.get(at + 1).map(|next| next.to_string_lossy());
-        match (text.strip_prefix("-I"), next) {
-            (Some(""), Some(folder)) if holds_cuda(&folder) => words[at] = "-isystem".into(),
-            (Some(folder), _) if !folder.is_empty() && holds_cuda(folder) => {
-                words[at] = format!("-isystem{folder}").into();
-            }
-            _ => {}
-        }
-        at += 1;
-    }
-    words
 }
 
 /// Gives standard input its name in line markers.

@@ -130,7 +130,9 @@ impl Builder<'_> {
                 found.is_some_and(|found| {
                     matches!(
                         self.symbols[found].kind,
-                        SymbolKind::Enumerator | SymbolKind::TemplateValue
+                        SymbolKind::Enumerator
+                            | SymbolKind::Function
+                            | SymbolKind::TemplateValue
                     )
                 })
             }

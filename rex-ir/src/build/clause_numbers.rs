@@ -34,6 +34,7 @@ fn demand(name: ClauseName) -> Option<Demand> {
         Priority => (0, false),
         Device => (-1, false),
         Linear => (i64::MIN, false),
+        Hint => (i64::MIN, true),
         _ => return None,
     };
     Some(Demand { least, is_constant })
@@ -46,6 +47,7 @@ fn in_words(demand: &Demand) -> &'static str {
         1 => "a positive integer",
         0 => "an integer that is not negative",
         -1 => "the number of a device",
+        _ if demand.is_constant => "a constant integer",
         _ => "steps that are integers",
     }
 }

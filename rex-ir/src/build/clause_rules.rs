@@ -5,6 +5,7 @@ use rex_syntax::TextRange;
 use rex_syntax::diag::{Code, Diagnostic};
 use rex_syntax::omp::clause::{Clause, ClauseName, Locator, Section, Step};
 use rex_syntax::omp::directive::Leaf;
+use rex_syntax::source::Language;
 
 use super::Builder;
 use crate::region::{Construct, DataSharing, ReductionOperation, SharingAttribute};
@@ -200,6 +201,18 @@ impl Builder<'_> {
         let SharingAttribute::Reduction { operation, .. } = &listed.attribute else {
             return None;
         };
+        let is_operator = !matches!(operation, ReductionOperation::Declared(_));
+        let category = self.types.category(self.types.innermost_element(symbol.ty));
+        let is_class = matches!(category, Category::Aggregate);
+        if is_operator && is_class && self.unit.language == Language::C {
+            let headline = format!("`{name}` has no operators that could reduce it");
+            let diagnostic =
+                Diagnostic::new(Code::ReductionOperand, self.at(listed.at), headline)
+                    .with_note(format!("its type is `{}`", self.types.spell(symbol.ty)));
+            return Some(diagnostic.with_help(
+                "declare a reduction for the type with `declare reduction`, and name that",
+            ));
+        }
         let is_bitwise = matches!(
             operation,
             ReductionOperation::BitAnd | ReductionOperation::BitOr | ReductionOperation::BitXor

@@ -175,9 +175,16 @@ impl Expansion {
                 .filter(|word| !word.is_empty())
                 .skip(2);
             match words.next() {
-                Some("target") => true,
-                Some("declare") => matches!(words.next(), Some("target" | "mapper" | "reduction")),
-                Some("begin") => words.next() == Some("declare") && words.next() == Some("target"),
+                // Those that stand for other text are not known to every host compiler.
+                Some("target" | "metadirective" | "dispatch") => true,
+                Some("declare") => matches!(
+                    words.next(),
+                    Some("target" | "mapper" | "reduction" | "variant")
+                ),
+                Some("begin") => {
+                    words.next() == Some("declare")
+                        && matches!(words.next(), Some("target" | "variant"))
+                }
                 _ => false,
             }
         };

@@ -31,6 +31,7 @@ impl Builder<'_> {
         let types_text = self.text(place(*types));
         let mut read = Vec::new();
         for text in type_list(types_text) {
+            let text = text.trim_matches(is_blank).to_owned();
             let text = self.without_decltype(text, argument);
             let ty = self.named_or_builtin_type(&text, argument);
             read.push(ty);
@@ -41,14 +42,14 @@ impl Builder<'_> {
                 _ => return None,
             };
             let text = self.text(whole);
-            let trimmed = text.trim_start();
+            let trimmed = text.trim_start_matches(is_blank);
             let lead = text.len() - trimmed.len();
             Some(match trimmed.strip_prefix("omp_priv") {
-                Some(rest) if rest.trim_start().starts_with('=') => {
+                Some(rest) if rest.trim_start_matches(is_blank).starts_with('=') => {
                     let value = text.find('=').map_or(0, |at| at + 1);
                     ReductionInitializer::Value(sub_range(whole, value, text.len()))
                 }
-                Some(rest) if rest.trim_start().starts_with(['(', '{']) => {
+                Some(rest) if rest.trim_start_matches(is_blank).starts_with(['(', '{']) => {
                     ReductionInitializer::Value(sub_range(
                         whole,
                         lead + "omp_priv".len(),
@@ -58,7 +59,7 @@ impl Builder<'_> {
                 _ => ReductionInitializer::Call(whole),
             })
         });
-        let name = SmolStr::from(self.text(place(*name)).trim());
+        let name = SmolStr::from(self.text(place(*name)).trim_matches(is_blank));
         let mut key = name.clone();
         let mut n_same = 1;
         while self.declared_reductions.contains_key(&key) {
@@ -229,4 +230,9 @@ fn type_list(text: &str) -> Vec<String> {
         depth += count('<') - count('>');
     }
     list.iter().map(|ty| ty.trim().to_string()).collect()
+}
+
+/// What stands between the words of a directive: its lines may go on.
+fn is_blank(character: char) -> bool {
+    character.is_whitespace() || character == '\\'
 }

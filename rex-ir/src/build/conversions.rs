@@ -14,7 +14,7 @@ use crate::item::Function;
 use crate::library;
 use crate::region::Call;
 use crate::symbol::SymbolKind;
-use crate::ty::{Meaning, TypeId, TypeKind};
+use crate::ty::{Category, Meaning, TypeId, TypeKind};
 
 impl<'u> Builder<'u> {
     /// What device code has to write instead, in source order.
@@ -32,6 +32,7 @@ impl<'u> Builder<'u> {
             self.mark_local_methods();
             self.name_copies();
             self.call_device_library();
+            self.name_types_of_objects();
         }
         self.read_aligned_declarations();
         self.call_variants();
@@ -89,6 +90,36 @@ impl<'u> Builder<'u> {
             };
             if !is_own {
                 self.conversions.push((name.range(), device));
+            }
+        }
+    }
+
+    /// Kernels have references to what they share, whose `decltype` is no object.
+    fn name_types_of_objects(&mut self) {
+        let unit = self.unit;
+        for node in unit.tree.nodes() {
+            if node.kind() != Kind::Decltype {
+                continue;
+            }
+            let operand = node.only_child();
+            let Some(operand) = operand.filter(|it| it.kind() == Kind::Identifier) else {
+                continue;
+            };
+            let found = self
+                .scopes
+                .resolve(&self.symbols, operand.text(), operand.range());
+            let is_object = found.is_some_and(|id| {
+                let symbol = &self.symbols[id];
+                let is_known = self.types.category(symbol.ty) != Category::Unknown
+                    || self.types.mentions_auto(symbol.ty);
+                symbol.kind.is_variable() && is_known && !self.types.is_reference(symbol.ty)
+            });
+            if is_object {
+                let named = format_smolstr!(
+                    "typename std::remove_reference<decltype({})>::type",
+                    operand.text()
+                );
+                self.conversions.push((node.range(), named));
             }
         }
     }

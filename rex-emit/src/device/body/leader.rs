@@ -54,7 +54,7 @@ impl BodyPrinter<'_> {
                         .filter(|_| self.program.types.mentions_auto(*ty))
                         .map(|initializer| self.text(initializer, indent));
                     let (mut declared, store) = match &deduced {
-                        Some(value) => deduced_object(name, value.trim()),
+                        Some(value) => deduced_object(name, only_element(value.trim())),
                         None => (
                             self.shared_object(*ty, name),
                             self.stored_first(name, *ty, initializer.as_ref(), indent),
@@ -78,6 +78,12 @@ impl BodyPrinter<'_> {
         lines.extend(pieces.print());
         lines
     }
+}
+
+/// The value of `{5}`, by which `auto` is the type of the value.
+fn only_element(value: &str) -> &str {
+    let inner = value.strip_prefix('{').and_then(|it| it.strip_suffix('}'));
+    inner.map_or(value, str::trim)
 }
 
 /// An object of the team whose type only the compiler knows, and its first value.

@@ -418,6 +418,29 @@ REX_ONE_OF_MANY __attribute__((visibility("default"))) char REX_PASTE(rex_image_
 
 #ifdef __GLIBCXX__
 
+// Elements whose bytes may be copied: those of GCC 13 call a function of the host for a single one, and nvcc leaves out of device code
+// all that does so, without a word.
+namespace std {
+struct rex_copies {
+  template <typename From, typename To>
+  static __host__ __device__ To *__copy_m(From *first, From *last, To *result) {
+    for (; first != last; ++first, ++result) *result = *first;
+    return result;
+  }
+};
+struct rex_copies_backward {
+  template <typename From, typename To>
+  static __host__ __device__ To *__copy_move_b(From *first, From *last, To *result) {
+    while (first != last) *--result = *--last;
+    return result;
+  }
+};
+template <> struct __copy_move<false, true, random_access_iterator_tag> : rex_copies {};
+template <> struct __copy_move<true, true, random_access_iterator_tag> : rex_copies {};
+template <> struct __copy_move_backward<false, true, random_access_iterator_tag> : rex_copies_backward {};
+template <> struct __copy_move_backward<true, true, random_access_iterator_tag> : rex_copies_backward {};
+} // namespace std
+
 // GCC's std::complex is made of __complex__ numbers, whose arithmetic nvcc leaves out of device code without a word.
 // This one stands in its place, laid out alike; the library's header finds that it is there.
 #define _GLIBCXX_COMPLEX 1

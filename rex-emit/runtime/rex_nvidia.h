@@ -10,6 +10,146 @@
 // Because the second part stands below the user's macros, no name there is short or all upper case without
 // REX_, and no header is included that those macros could break.
 
+// ---- Before all else: GCC's builtins for nvcc ------------------------------------------------------------
+//
+// nvcc takes these for functions of the host, and calls of such in functions of both sides, which those of the
+// standard library are with --expt-relaxed-constexpr, do nothing on the device, without a word where the library
+// is a system's. rex-driver includes this file in front of all others for these definitions alone:
+//   nvcc --expt-relaxed-constexpr -Xcompiler -include -Xcompiler rex_nvidia.h ... rex_nvidia.cu
+
+#if defined(__CUDACC__) && !defined(__clang__)
+#if !defined(REX_NVIDIA_BUILTINS) && !defined(__CUDA_RUNTIME_H__)
+#define REX_NVIDIA_BUILTINS
+#define REX_GCC static inline __attribute__((host, device))
+#define REX_GCC_NUMBER static inline constexpr __attribute__((host, device))
+
+REX_GCC void *rex_gcc_memmove(void *to, const void *from, __SIZE_TYPE__ bytes) {
+  unsigned char *target = static_cast<unsigned char *>(to);
+  const unsigned char *source = static_cast<const unsigned char *>(from);
+  if (target < source)
+    for (__SIZE_TYPE__ i = 0; i < bytes; ++i) target[i] = source[i];
+  else
+    for (__SIZE_TYPE__ i = bytes; i > 0; --i) target[i - 1] = source[i - 1];
+  return to;
+}
+REX_GCC int rex_gcc_memcmp(const void *a, const void *b, __SIZE_TYPE__ bytes) {
+  const unsigned char *left = static_cast<const unsigned char *>(a), *right = static_cast<const unsigned char *>(b);
+  for (__SIZE_TYPE__ i = 0; i < bytes; ++i)
+    if (left[i] != right[i]) return left[i] < right[i] ? -1 : 1;
+  return 0;
+}
+REX_GCC void *rex_gcc_memchr(const void *object, int c, __SIZE_TYPE__ bytes) {
+  unsigned char *at = static_cast<unsigned char *>(const_cast<void *>(object));
+  for (unsigned char *end = at + bytes; at != end; ++at)
+    if (*at == static_cast<unsigned char>(c)) return at;
+  return nullptr;
+}
+#define __builtin_memmove rex_gcc_memmove
+#define __builtin_memcmp rex_gcc_memcmp
+#define __builtin_bcmp rex_gcc_memcmp
+#define __builtin_memchr rex_gcc_memchr
+
+#if __cplusplus >= 201402L
+REX_GCC_NUMBER __SIZE_TYPE__ rex_gcc_strlen(const char *text) {
+  __SIZE_TYPE__ length = 0;
+  while (text[length]) ++length;
+  return length;
+}
+REX_GCC_NUMBER int rex_gcc_strcmp(const char *a, const char *b) {
+  while (*a && *a == *b) ++a, ++b;
+  return static_cast<unsigned char>(*a) - static_cast<unsigned char>(*b);
+}
+#define __builtin_strlen rex_gcc_strlen
+#define __builtin_strcmp rex_gcc_strcmp
+#endif
+
+REX_GCC_NUMBER unsigned short rex_gcc_bswap16(unsigned short x) {
+  return static_cast<unsigned short>(x << 8 | x >> 8);
+}
+REX_GCC_NUMBER unsigned rex_gcc_bswap32(unsigned x) {
+  return x << 24 | (x & 0xff00) << 8 | (x >> 8 & 0xff00) | x >> 24;
+}
+REX_GCC_NUMBER unsigned long rex_gcc_bswap64(unsigned long x) {
+  return static_cast<unsigned long>(rex_gcc_bswap32(static_cast<unsigned>(x))) << 32 |
+         rex_gcc_bswap32(static_cast<unsigned>(x >> 32));
+}
+#define __builtin_bswap16 rex_gcc_bswap16
+#define __builtin_bswap32 rex_gcc_bswap32
+#define __builtin_bswap64 rex_gcc_bswap64
+#define __builtin_clzl __builtin_clzll
+#define __builtin_popcountl __builtin_popcountll
+REX_GCC_NUMBER int rex_gcc_ctz(unsigned x) { return __builtin_popcount((x & (0 - x)) - 1); }
+REX_GCC_NUMBER int rex_gcc_ctzll(unsigned long long x) { return __builtin_popcountll((x & (0 - x)) - 1); }
+REX_GCC_NUMBER int rex_gcc_parity(unsigned x) { return __builtin_popcount(x) & 1; }
+REX_GCC_NUMBER int rex_gcc_parityll(unsigned long long x) { return __builtin_popcountll(x) & 1; }
+#define __builtin_ctz rex_gcc_ctz
+#define __builtin_ctzl rex_gcc_ctzll
+#define __builtin_ctzll rex_gcc_ctzll
+#define __builtin_parity rex_gcc_parity
+#define __builtin_parityl rex_gcc_parityll
+#define __builtin_parityll rex_gcc_parityll
+
+template <typename A, typename B> REX_GCC_NUMBER bool rex_gcc_isgreater(A a, B b) { return a > b; }
+template <typename A, typename B> REX_GCC_NUMBER bool rex_gcc_isgreaterequal(A a, B b) { return a >= b; }
+template <typename A, typename B> REX_GCC_NUMBER bool rex_gcc_isless(A a, B b) { return a < b; }
+template <typename A, typename B> REX_GCC_NUMBER bool rex_gcc_islessequal(A a, B b) { return a <= b; }
+template <typename A, typename B> REX_GCC_NUMBER bool rex_gcc_islessgreater(A a, B b) { return a < b || a > b; }
+template <typename A, typename B> REX_GCC_NUMBER bool rex_gcc_isunordered(A a, B b) { return a != a || b != b; }
+#define __builtin_isgreater rex_gcc_isgreater
+#define __builtin_isgreaterequal rex_gcc_isgreaterequal
+#define __builtin_isless rex_gcc_isless
+#define __builtin_islessequal rex_gcc_islessequal
+#define __builtin_islessgreater rex_gcc_islessgreater
+#define __builtin_isunordered rex_gcc_isunordered
+
+/* The least normal number of a format; a GPU has no other than the first two. */
+REX_GCC_NUMBER bool rex_gcc_is_small(float x) { return x < __FLT_MIN__ && x > -__FLT_MIN__; }
+REX_GCC_NUMBER bool rex_gcc_is_small(double x) { return x < __DBL_MIN__ && x > -__DBL_MIN__; }
+REX_GCC_NUMBER bool rex_gcc_is_small(long double x) { return x < __LDBL_MIN__ && x > -__LDBL_MIN__; }
+template <typename Number>
+REX_GCC_NUMBER int rex_gcc_fpclassify(int nan, int infinite, int normal, int subnormal, int zero, Number x) {
+  return x != x ? nan : x == 0 ? zero : x - x != 0 ? infinite : rex_gcc_is_small(x) ? subnormal : normal;
+}
+template <typename Number> REX_GCC_NUMBER bool rex_gcc_isnormal(Number x) {
+  return x - x == 0 && !rex_gcc_is_small(x);
+}
+#define __builtin_fpclassify rex_gcc_fpclassify
+#define __builtin_isnormal rex_gcc_isnormal
+
+/* By 128 bits, which hold every sum and product of 64; unsigned ones if both factors are. */
+template <typename A, typename B, typename Result> REX_GCC bool rex_gcc_add_overflow(A a, B b, Result *result) {
+  const __int128 exact = static_cast<__int128>(a) + b;
+  return static_cast<__int128>(*result = static_cast<Result>(exact)) != exact;
+}
+template <typename A, typename B, typename Result> REX_GCC bool rex_gcc_sub_overflow(A a, B b, Result *result) {
+  const __int128 exact = static_cast<__int128>(a) - b;
+  return static_cast<__int128>(*result = static_cast<Result>(exact)) != exact;
+}
+template <typename A, typename B, typename Result> REX_GCC bool rex_gcc_mul_overflow(A a, B b, Result *result) {
+  if (a > 0 && b > 0) {
+    const unsigned __int128 exact = static_cast<unsigned __int128>(a) * static_cast<unsigned __int128>(b);
+    *result = static_cast<Result>(exact);
+    return !(*result >= static_cast<Result>(1)) || static_cast<unsigned __int128>(*result) != exact;
+  }
+  const __int128 exact = static_cast<__int128>(a) * b;
+  return static_cast<__int128>(*result = static_cast<Result>(exact)) != exact;
+}
+#define __builtin_add_overflow rex_gcc_add_overflow
+#define __builtin_sub_overflow rex_gcc_sub_overflow
+#define __builtin_mul_overflow rex_gcc_mul_overflow
+
+/* Whether something is a constant may always be denied. */
+#define __builtin_constant_p(...) 0
+
+#undef REX_GCC
+#undef REX_GCC_NUMBER
+#elif defined(__CUDACC_RELAXED_CONSTEXPR__) && !defined(REX_NVIDIA_BUILTINS)
+#error "with --expt-relaxed-constexpr, give -Xcompiler -include -Xcompiler rex_nvidia.h, too"
+#endif
+#endif
+
+#if !defined(__CUDACC__) || defined(__clang__) || defined(__CUDA_RUNTIME_H__)
+
 // ---- First part: before the user's includes -------------------------------------------------------------
 //
 // rex_nvidia.cu includes this part alone (REX_NVIDIA_WORDS_ONLY) in front of the device file.
@@ -1136,3 +1276,5 @@ template <typename Allocator> REX_DEVICE void rex_omp_destroy_allocator(Allocato
 #pragma GCC visibility pop
 #endif
 #endif
+
+#endif // behind cuda_runtime.h

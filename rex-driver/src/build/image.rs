@@ -216,6 +216,9 @@ impl DeviceBuild<'_> {
                         "-diag-suppress={}",
                         HOST_CALLS_OF_LIBRARY.join(",")
                     ))
+                    // In front of cuda_runtime.h, which -include is not: builtins of the library that nvcc has for the host only.
+                    .args(["-Xcompiler", "-include", "-Xcompiler"])
+                    .arg(self.helpers.join("rex_nvidia.h"))
                     .args(self.common(unit, &["-Xcompiler", "-iquote", "-Xcompiler"]))
                     .args(nvcc_flags(unit.flags))
             }
@@ -270,7 +273,8 @@ impl DeviceBuild<'_> {
 }
 
 /// Warnings of nvcc for functions of both sides that call such of the host, and for `= default` that is said to be of both sides:
-/// the standard library's, see [`constexpr_of_later_standards`]. What a kernel really calls is an error.
+/// the standard library's, see [`constexpr_of_later_standards`]. Such calls do nothing on the device; what the library calls of GCC's builtins,
+/// `rex_nvidia.h` defines.
 const HOST_CALLS_OF_LIBRARY: [&str; 2] = ["20012", "20014"];
 
 /// What GCC's standard library calls the functions that are constexpr since a year's standard. Its word for 2017 stands behind `if`, too.

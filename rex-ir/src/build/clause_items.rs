@@ -130,9 +130,7 @@ impl Builder<'_> {
                 found.is_some_and(|found| {
                     matches!(
                         self.symbols[found].kind,
-                        SymbolKind::Enumerator
-                            | SymbolKind::Function
-                            | SymbolKind::TemplateValue
+                        SymbolKind::Enumerator | SymbolKind::Function | SymbolKind::TemplateValue
                     )
                 })
             }

@@ -206,9 +206,8 @@ impl Builder<'_> {
         let is_class = matches!(category, Category::Aggregate);
         if is_operator && is_class && self.unit.language == Language::C {
             let headline = format!("`{name}` has no operators that could reduce it");
-            let diagnostic =
-                Diagnostic::new(Code::ReductionOperand, self.at(listed.at), headline)
-                    .with_note(format!("its type is `{}`", self.types.spell(symbol.ty)));
+            let diagnostic = Diagnostic::new(Code::ReductionOperand, self.at(listed.at), headline)
+                .with_note(format!("its type is `{}`", self.types.spell(symbol.ty)));
             return Some(diagnostic.with_help(
                 "declare a reduction for the type with `declare reduction`, and name that",
             ));

@@ -5,7 +5,7 @@ use smol_str::SmolStr;
 
 use super::members::member_of_this;
 use crate::build::Builder;
-use crate::build::names::last_component;
+use crate::build::names::{last_component, without_arguments};
 use crate::build::qualified::qualified_names;
 use crate::map::MapItem;
 use crate::region::{CapturedObject, ConstructId, MacroCall};
@@ -35,8 +35,7 @@ impl Builder<'_> {
             return found;
         };
         for name in qualified_names(self.source, statement) {
-            let symbol = self.resolve_qualified(self.text(name), name);
-            let symbol = symbol.filter(|symbol| addressed.contains(symbol));
+            let symbol = self.addressed_with_qualifier(name, &addressed);
             found.names.extend(symbol.map(|symbol| (name, symbol)));
         }
         let qualified = found.names.len();
@@ -61,6 +60,21 @@ impl Builder<'_> {
         found.names.retain(|(name, _)| is_free(*name));
         found.names.sort_by_key(|(name, _)| name.start());
         found
+    }
+
+    /// The one of some variables that a name with qualifiers means: `grid::cells`, or `Field::values` in a function of that class.
+    fn addressed_with_qualifier(
+        &mut self,
+        name: TextRange,
+        addressed: &[SymbolId],
+    ) -> Option<SymbolId> {
+        let symbol = self.resolve_qualified(self.text(name), name);
+        let symbol = symbol.filter(|symbol| addressed.contains(symbol));
+        symbol.or_else(|| {
+            let (class, member) = self.text(name).rsplit_once("::")?;
+            self.class_named(&without_arguments(class), name)?;
+            self.own_member_named(member.trim(), addressed)
+        })
     }
 
     /// The one of some variables that a name without qualifier means at a place.

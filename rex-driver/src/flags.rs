@@ -25,6 +25,8 @@ pub enum FlagKind {
     DebugInfo,
     /// Floating-point rules such as `-ffast-math`, which device code must share.
     FloatingPoint,
+    /// `-funsigned-char`, `-fshort-enums`: signs and sizes of types, which device code must share.
+    Layout,
     /// `-m…`: the host processor.
     Machine,
     /// `-fopenmp` in any spelling.
@@ -230,6 +232,7 @@ impl CompilerFlags {
                     | FlagKind::Optimization
                     | FlagKind::DebugInfo
                     | FlagKind::FloatingPoint
+                    | FlagKind::Layout
                     | FlagKind::Machine
                     | FlagKind::Everywhere
                     | FlagKind::LinkTimeOptimization
@@ -246,6 +249,7 @@ impl CompilerFlags {
             | FlagKind::Include
             | FlagKind::Optimization
             | FlagKind::FloatingPoint
+            | FlagKind::Layout
             | FlagKind::Machine
             | FlagKind::Everywhere => true,
             FlagKind::Other => flag.words[0].to_string_lossy().starts_with("-f"),
@@ -381,6 +385,18 @@ const KINDS: &[(FlagKind, &[&str], &[&str])] = &[
         FlagKind::OpenMp,
         &["-fopenmp", "-qopenmp", "-fiopenmp", "-mp"],
         &["-fopenmp="],
+    ),
+    (
+        FlagKind::Layout,
+        &[
+            "-funsigned-char",
+            "-fno-unsigned-char",
+            "-fsigned-char",
+            "-fno-signed-char",
+            "-fshort-enums",
+            "-fno-short-enums",
+        ],
+        &[],
     ),
     (
         FlagKind::FloatingPoint,

@@ -310,7 +310,7 @@ fn assemble(ptxas: &Path, arch: &str, ptx: &Path, image: &Path) -> Command {
 fn is_for_any_device(flag: &Flag) -> bool {
     matches!(
         flag.kind,
-        FlagKind::Macro | FlagKind::Include | FlagKind::FloatingPoint
+        FlagKind::Macro | FlagKind::Include | FlagKind::FloatingPoint | FlagKind::Layout
     )
 }
 
@@ -344,6 +344,17 @@ fn nvcc_flags(flags: &CompilerFlags) -> Vec<OsString> {
             }
             FlagKind::FloatingPoint if name == "-ffp-contract=off" => {
                 words.push("--fmad=false".into());
+            }
+            FlagKind::Layout => {
+                // The front end of nvcc has its own words, and asks its host compiler for neither.
+                let word = match name.as_ref() {
+                    "-funsigned-char" | "-fno-signed-char" => "--unsigned_chars",
+                    "-fsigned-char" | "-fno-unsigned-char" => "--signed_chars",
+                    "-fshort-enums" => "--short_enums",
+                    _ => "--no_short_enums",
+                };
+                words.extend(["-Xcudafe".into(), word.into(), "-Xcompiler".into()]);
+                words.extend(flag.words.clone());
             }
             FlagKind::DebugInfo if name != "-g0" => words.push("-lineinfo".into()),
             _ => {}

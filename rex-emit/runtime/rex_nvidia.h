@@ -10,19 +10,57 @@
 // Because the second part stands below the user's macros, no name there is short or all upper case without
 // REX_, and no header is included that those macros could break.
 
-// ---- Before all else: GCC's builtins for nvcc ------------------------------------------------------------
+// ---- Before all else: GCC's builtins for GPUs -------------------------------------------------------------
 //
 // nvcc takes these for functions of the host, and calls of such in functions of both sides, which those of the
 // standard library are with --expt-relaxed-constexpr, do nothing on the device, without a word where the library
-// is a system's. rex-driver includes this file in front of all others for these definitions alone:
+// is a system's. Then they must be defined before cuda_runtime.h is read:
 //   nvcc --expt-relaxed-constexpr -Xcompiler -include -Xcompiler rex_nvidia.h ... rex_nvidia.cu
+// There this file has no more than these definitions. clang needs those for bytes and texts.
 
-#if defined(__CUDACC__) && !defined(__clang__)
-#if !defined(REX_NVIDIA_BUILTINS) && !defined(__CUDA_RUNTIME_H__)
+#if (defined(__CUDACC__) || defined(__CUDA__)) && !defined(REX_NVIDIA_BUILTINS)
 #define REX_NVIDIA_BUILTINS
+
+#if defined(__CUDACC_RELAXED_CONSTEXPR__) && defined(__CUDA_RUNTIME_H__)
+#error "with --expt-relaxed-constexpr, give -Xcompiler -include -Xcompiler rex_nvidia.h, too"
+#endif
+
 #define REX_GCC static inline __attribute__((host, device))
 #define REX_GCC_NUMBER static inline constexpr __attribute__((host, device))
+#if __cplusplus >= 201402L
+#define REX_GCC_TEXT REX_GCC_NUMBER
+#else
+#define REX_GCC_TEXT REX_GCC
+#endif
 
+REX_GCC int rex_gcc_memcmp(const void *a, const void *b, __SIZE_TYPE__ bytes) {
+  const unsigned char *left = static_cast<const unsigned char *>(a), *right = static_cast<const unsigned char *>(b);
+  for (__SIZE_TYPE__ i = 0; i < bytes; ++i)
+    if (left[i] != right[i]) return left[i] < right[i] ? -1 : 1;
+  return 0;
+}
+REX_GCC void *rex_gcc_memchr(const void *object, int c, __SIZE_TYPE__ bytes) {
+  unsigned char *at = static_cast<unsigned char *>(const_cast<void *>(object));
+  for (; bytes > 0; --bytes, ++at)
+    if (*at == static_cast<unsigned char>(c)) return at;
+  return nullptr;
+}
+REX_GCC_TEXT __SIZE_TYPE__ rex_gcc_strlen(const char *text) {
+  __SIZE_TYPE__ length = 0;
+  while (text[length]) ++length;
+  return length;
+}
+REX_GCC_TEXT int rex_gcc_strcmp(const char *a, const char *b) {
+  while (*a && *a == *b) ++a, ++b;
+  return static_cast<unsigned char>(*a) - static_cast<unsigned char>(*b);
+}
+#define __builtin_memcmp rex_gcc_memcmp
+#define __builtin_bcmp rex_gcc_memcmp
+#define __builtin_memchr rex_gcc_memchr
+#define __builtin_strlen rex_gcc_strlen
+#define __builtin_strcmp rex_gcc_strcmp
+
+#ifndef __clang__
 REX_GCC void *rex_gcc_memmove(void *to, const void *from, __SIZE_TYPE__ bytes) {
   unsigned char *target = static_cast<unsigned char *>(to);
   const unsigned char *source = static_cast<const unsigned char *>(from);
@@ -32,36 +70,7 @@ REX_GCC void *rex_gcc_memmove(void *to, const void *from, __SIZE_TYPE__ bytes) {
     for (__SIZE_TYPE__ i = bytes; i > 0; --i) target[i - 1] = source[i - 1];
   return to;
 }
-REX_GCC int rex_gcc_memcmp(const void *a, const void *b, __SIZE_TYPE__ bytes) {
-  const unsigned char *left = static_cast<const unsigned char *>(a), *right = static_cast<const unsigned char *>(b);
-  for (__SIZE_TYPE__ i = 0; i < bytes; ++i)
-    if (left[i] != right[i]) return left[i] < right[i] ? -1 : 1;
-  return 0;
-}
-REX_GCC void *rex_gcc_memchr(const void *object, int c, __SIZE_TYPE__ bytes) {
-  unsigned char *at = static_cast<unsigned char *>(const_cast<void *>(object));
-  for (unsigned char *end = at + bytes; at != end; ++at)
-    if (*at == static_cast<unsigned char>(c)) return at;
-  return nullptr;
-}
 #define __builtin_memmove rex_gcc_memmove
-#define __builtin_memcmp rex_gcc_memcmp
-#define __builtin_bcmp rex_gcc_memcmp
-#define __builtin_memchr rex_gcc_memchr
-
-#if __cplusplus >= 201402L
-REX_GCC_NUMBER __SIZE_TYPE__ rex_gcc_strlen(const char *text) {
-  __SIZE_TYPE__ length = 0;
-  while (text[length]) ++length;
-  return length;
-}
-REX_GCC_NUMBER int rex_gcc_strcmp(const char *a, const char *b) {
-  while (*a && *a == *b) ++a, ++b;
-  return static_cast<unsigned char>(*a) - static_cast<unsigned char>(*b);
-}
-#define __builtin_strlen rex_gcc_strlen
-#define __builtin_strcmp rex_gcc_strcmp
-#endif
 
 REX_GCC_NUMBER unsigned short rex_gcc_bswap16(unsigned short x) {
   return static_cast<unsigned short>(x << 8 | x >> 8);
@@ -73,21 +82,28 @@ REX_GCC_NUMBER unsigned long rex_gcc_bswap64(unsigned long x) {
   return static_cast<unsigned long>(rex_gcc_bswap32(static_cast<unsigned>(x))) << 32 |
          rex_gcc_bswap32(static_cast<unsigned>(x >> 32));
 }
+REX_GCC_NUMBER int rex_gcc_ctz(unsigned x) { return __builtin_ffs(static_cast<int>(x)) - 1; }
+REX_GCC_NUMBER int rex_gcc_ctzll(unsigned long long x) { return __builtin_ffsll(static_cast<long long>(x)) - 1; }
+REX_GCC_NUMBER int rex_gcc_parity(unsigned x) { return __builtin_popcount(x) & 1; }
+REX_GCC_NUMBER int rex_gcc_parityll(unsigned long long x) { return __builtin_popcountll(x) & 1; }
+// The leading zeros of what differs from the sign in each bit, of one bit more than the number has.
+REX_GCC_NUMBER int rex_gcc_clrsbll(long long x) { return __builtin_clzll(static_cast<unsigned long long>(x < 0 ? ~x : x) << 1 | 1); }
+REX_GCC_NUMBER int rex_gcc_clrsb(int x) { return rex_gcc_clrsbll(x) - 32; }
 #define __builtin_bswap16 rex_gcc_bswap16
 #define __builtin_bswap32 rex_gcc_bswap32
 #define __builtin_bswap64 rex_gcc_bswap64
 #define __builtin_clzl __builtin_clzll
+#define __builtin_ffsl __builtin_ffsll
 #define __builtin_popcountl __builtin_popcountll
-REX_GCC_NUMBER int rex_gcc_ctz(unsigned x) { return __builtin_popcount((x & (0 - x)) - 1); }
-REX_GCC_NUMBER int rex_gcc_ctzll(unsigned long long x) { return __builtin_popcountll((x & (0 - x)) - 1); }
-REX_GCC_NUMBER int rex_gcc_parity(unsigned x) { return __builtin_popcount(x) & 1; }
-REX_GCC_NUMBER int rex_gcc_parityll(unsigned long long x) { return __builtin_popcountll(x) & 1; }
 #define __builtin_ctz rex_gcc_ctz
 #define __builtin_ctzl rex_gcc_ctzll
 #define __builtin_ctzll rex_gcc_ctzll
 #define __builtin_parity rex_gcc_parity
 #define __builtin_parityl rex_gcc_parityll
 #define __builtin_parityll rex_gcc_parityll
+#define __builtin_clrsb rex_gcc_clrsb
+#define __builtin_clrsbl rex_gcc_clrsbll
+#define __builtin_clrsbll rex_gcc_clrsbll
 
 template <typename A, typename B> REX_GCC_NUMBER bool rex_gcc_isgreater(A a, B b) { return a > b; }
 template <typename A, typename B> REX_GCC_NUMBER bool rex_gcc_isgreaterequal(A a, B b) { return a >= b; }
@@ -102,7 +118,7 @@ template <typename A, typename B> REX_GCC_NUMBER bool rex_gcc_isunordered(A a, B
 #define __builtin_islessgreater rex_gcc_islessgreater
 #define __builtin_isunordered rex_gcc_isunordered
 
-/* The least normal number of a format; a GPU has no other than the first two. */
+// Whether a number is less than every normal one.
 REX_GCC_NUMBER bool rex_gcc_is_small(float x) { return x < __FLT_MIN__ && x > -__FLT_MIN__; }
 REX_GCC_NUMBER bool rex_gcc_is_small(double x) { return x < __DBL_MIN__ && x > -__DBL_MIN__; }
 REX_GCC_NUMBER bool rex_gcc_is_small(long double x) { return x < __LDBL_MIN__ && x > -__LDBL_MIN__; }
@@ -113,10 +129,14 @@ REX_GCC_NUMBER int rex_gcc_fpclassify(int nan, int infinite, int normal, int sub
 template <typename Number> REX_GCC_NUMBER bool rex_gcc_isnormal(Number x) {
   return x - x == 0 && !rex_gcc_is_small(x);
 }
+template <typename Number> REX_GCC_NUMBER int rex_gcc_isinf_sign(Number x) {
+  return x - x == 0 || x != x ? 0 : x > 0 ? 1 : -1;
+}
 #define __builtin_fpclassify rex_gcc_fpclassify
 #define __builtin_isnormal rex_gcc_isnormal
+#define __builtin_isinf_sign rex_gcc_isinf_sign
 
-/* By 128 bits, which hold every sum and product of 64; unsigned ones if both factors are. */
+// By 128 bits, which hold every sum and product of 64; unsigned ones if both factors are.
 template <typename A, typename B, typename Result> REX_GCC bool rex_gcc_add_overflow(A a, B b, Result *result) {
   const __int128 exact = static_cast<__int128>(a) + b;
   return static_cast<__int128>(*result = static_cast<Result>(exact)) != exact;
@@ -138,15 +158,62 @@ template <typename A, typename B, typename Result> REX_GCC bool rex_gcc_mul_over
 #define __builtin_sub_overflow rex_gcc_sub_overflow
 #define __builtin_mul_overflow rex_gcc_mul_overflow
 
-/* Whether something is a constant may always be denied. */
+// Those for one type convert their operands to that of the result.
+template <typename Integer> struct rex_gcc_operand {
+  typedef Integer type;
+};
+#define REX_GCC_SIZED(operation)                                                                             \
+  template <typename Integer>                                                                                \
+  REX_GCC bool rex_gcc_sized_##operation##_overflow(typename rex_gcc_operand<Integer>::type a,               \
+                                                    typename rex_gcc_operand<Integer>::type b, Integer *result) { \
+    return rex_gcc_##operation##_overflow(a, b, result);                                                     \
+  }
+REX_GCC_SIZED(add)
+REX_GCC_SIZED(sub)
+REX_GCC_SIZED(mul)
+#undef REX_GCC_SIZED
+#define __builtin_sadd_overflow rex_gcc_sized_add_overflow
+#define __builtin_saddl_overflow rex_gcc_sized_add_overflow
+#define __builtin_saddll_overflow rex_gcc_sized_add_overflow
+#define __builtin_uadd_overflow rex_gcc_sized_add_overflow
+#define __builtin_uaddl_overflow rex_gcc_sized_add_overflow
+#define __builtin_uaddll_overflow rex_gcc_sized_add_overflow
+#define __builtin_ssub_overflow rex_gcc_sized_sub_overflow
+#define __builtin_ssubl_overflow rex_gcc_sized_sub_overflow
+#define __builtin_ssubll_overflow rex_gcc_sized_sub_overflow
+#define __builtin_usub_overflow rex_gcc_sized_sub_overflow
+#define __builtin_usubl_overflow rex_gcc_sized_sub_overflow
+#define __builtin_usubll_overflow rex_gcc_sized_sub_overflow
+#define __builtin_smul_overflow rex_gcc_sized_mul_overflow
+#define __builtin_smull_overflow rex_gcc_sized_mul_overflow
+#define __builtin_smulll_overflow rex_gcc_sized_mul_overflow
+#define __builtin_umul_overflow rex_gcc_sized_mul_overflow
+#define __builtin_umull_overflow rex_gcc_sized_mul_overflow
+#define __builtin_umulll_overflow rex_gcc_sized_mul_overflow
+
+REX_GCC void rex_gcc_trap() {
+#ifdef __CUDA_ARCH__
+  __asm__ volatile("trap;");
+#else
+  __builtin_trap();
+#endif
+}
+template <typename... Values> REX_GCC void rex_gcc_prefetch(Values...) {}
+REX_GCC __SIZE_TYPE__ rex_gcc_object_size(const void *, int kind) { return kind < 2 ? ~static_cast<__SIZE_TYPE__>(0) : 0; }
+REX_GCC_NUMBER long rex_gcc_expect_with_probability(long value, long, double) { return value; }
+#define __builtin_trap rex_gcc_trap
+#define __builtin_abort rex_gcc_trap
+#define __builtin_prefetch rex_gcc_prefetch
+#define __builtin_object_size rex_gcc_object_size
+#define __builtin_expect_with_probability rex_gcc_expect_with_probability
+// Whether something is a constant may always be denied.
 #define __builtin_constant_p(...) 0
+#endif // nvcc
 
 #undef REX_GCC
 #undef REX_GCC_NUMBER
-#elif defined(__CUDACC_RELAXED_CONSTEXPR__) && !defined(REX_NVIDIA_BUILTINS)
-#error "with --expt-relaxed-constexpr, give -Xcompiler -include -Xcompiler rex_nvidia.h, too"
-#endif
-#endif
+#undef REX_GCC_TEXT
+#endif // REX_NVIDIA_BUILTINS
 
 #if !defined(__CUDACC__) || defined(__clang__) || defined(__CUDA_RUNTIME_H__)
 

@@ -969,16 +969,13 @@ template <typename Function> REX_DEVICE void rex_sequential(Function function) {
 
 // ---- Functions of the C library -------------------------------------------------------------------------
 
-REX_BOTH size_t rex_strlen(const char *text) {
-  size_t length = 0;
-  while (text[length]) ++length;
-  return length;
-}
-REX_BOTH size_t rex_strnlen(const char *text, size_t limit) {
+template <typename Character> REX_BOTH size_t rex_length(const Character *text, size_t limit) {
   size_t length = 0;
   while (length < limit && text[length]) ++length;
   return length;
 }
+REX_BOTH size_t rex_strlen(const char *text) { return __builtin_strlen(text); }
+REX_BOTH size_t rex_strnlen(const char *text, size_t limit) { return rex_length(text, limit); }
 
 REX_BOTH int rex_isupper(int c) { return c >= 'A' && c <= 'Z'; }
 REX_BOTH int rex_islower(int c) { return c >= 'a' && c <= 'z'; }
@@ -1003,7 +1000,7 @@ REX_BOTH int rex_strncmp(const char *one, const char *other, size_t limit) {
   }
   return 0;
 }
-REX_BOTH int rex_strcmp(const char *one, const char *other) { return rex_strncmp(one, other, ~size_t(0)); }
+REX_BOTH int rex_strcmp(const char *one, const char *other) { return __builtin_strcmp(one, other); }
 REX_BOTH int rex_strncasecmp(const char *one, const char *other, size_t limit) {
   for (size_t i = 0; i < limit; ++i) {
     const int a = rex_tolower(static_cast<unsigned char>(one[i])), b = rex_tolower(static_cast<unsigned char>(other[i]));
@@ -1012,12 +1009,7 @@ REX_BOTH int rex_strncasecmp(const char *one, const char *other, size_t limit) {
   return 0;
 }
 REX_BOTH int rex_strcasecmp(const char *one, const char *other) { return rex_strncasecmp(one, other, ~size_t(0)); }
-REX_BOTH int rex_memcmp(const void *one, const void *other, size_t bytes) {
-  const unsigned char *a = static_cast<const unsigned char *>(one), *b = static_cast<const unsigned char *>(other);
-  for (size_t i = 0; i < bytes; ++i)
-    if (a[i] != b[i]) return a[i] < b[i] ? -1 : 1;
-  return 0;
-}
+REX_BOTH int rex_memcmp(const void *one, const void *other, size_t bytes) { return __builtin_memcmp(one, other, bytes); }
 
 REX_BOTH char *rex_strcpy(char *to, const char *from) {
   size_t i = 0;
@@ -1042,15 +1034,7 @@ REX_BOTH char *rex_strncat(char *to, const char *from, size_t count) {
   end[length] = 0;
   return to;
 }
-REX_BOTH void *rex_memmove(void *to, const void *from, size_t bytes) {
-  unsigned char *target = static_cast<unsigned char *>(to);
-  const unsigned char *source = static_cast<const unsigned char *>(from);
-  if (target < source)
-    for (size_t i = 0; i < bytes; ++i) target[i] = source[i];
-  else
-    for (size_t i = bytes; i > 0; --i) target[i - 1] = source[i - 1];
-  return to;
-}
+REX_BOTH void *rex_memmove(void *to, const void *from, size_t bytes) { return __builtin_memmove(to, from, bytes); }
 
 // As in C, a pointer into what is constant comes back without that word.
 REX_BOTH char *rex_strchr(const char *text, int c) {
@@ -1087,12 +1071,7 @@ REX_BOTH char *rex_strpbrk(const char *text, const char *accepted) {
   text += rex_strcspn(text, accepted);
   return *text ? const_cast<char *>(text) : nullptr;
 }
-REX_BOTH void *rex_memchr(const void *memory, int c, size_t bytes) {
-  const unsigned char *at = static_cast<const unsigned char *>(memory);
-  for (size_t i = 0; i < bytes; ++i)
-    if (at[i] == static_cast<unsigned char>(c)) return const_cast<unsigned char *>(at + i);
-  return nullptr;
-}
+REX_BOTH void *rex_memchr(const void *memory, int c, size_t bytes) { return const_cast<void *>(__builtin_memchr(memory, c, bytes)); }
 
 REX_BOTH char *rex_stpcpy(char *to, const char *from) {
   rex_strcpy(to, from);
@@ -1607,82 +1586,11 @@ REX_DEVICE long rex_time(long *time) {
 }
 REX_BOTH double rex_difftime(long end, long begin) { return static_cast<double>(end - begin); }
 
-// ---- Builtins of the host's compiler ----------------------------------------------------------------------
+// ---- Wide characters -------------------------------------------------------------------------------------
 //
-// Those that nvcc has for the host alone.
-
-REX_BOTH int rex_builtin_popcountl(unsigned long bits) { return __builtin_popcountll(bits); }
-REX_BOTH int rex_builtin_parity(unsigned bits) { return __builtin_popcount(bits) & 1; }
-REX_BOTH int rex_builtin_parityl(unsigned long bits) { return __builtin_popcountll(bits) & 1; }
-REX_BOTH int rex_builtin_parityll(unsigned long long bits) { return __builtin_popcountll(bits) & 1; }
-REX_BOTH int rex_builtin_ffsl(long bits) { return __builtin_ffsll(bits); }
-REX_BOTH int rex_builtin_ctz(unsigned bits) { return __builtin_ffs(static_cast<int>(bits)) - 1; }
-REX_BOTH int rex_builtin_ctzl(unsigned long bits) { return __builtin_ffsll(static_cast<long long>(bits)) - 1; }
-REX_BOTH int rex_builtin_ctzll(unsigned long long bits) { return __builtin_ffsll(static_cast<long long>(bits)) - 1; }
-REX_BOTH int rex_builtin_clzl(unsigned long bits) { return __builtin_clzll(bits); }
-REX_BOTH int rex_builtin_clrsbll(long long bits) {
-  const unsigned long long others = static_cast<unsigned long long>(bits < 0 ? ~bits : bits);
-  return others ? __builtin_clzll(others) - 1 : 63;
-}
-REX_BOTH int rex_builtin_clrsbl(long bits) { return rex_builtin_clrsbll(bits); }
-REX_BOTH int rex_builtin_clrsb(int bits) { return rex_builtin_clrsbll(bits) - 32; }
-REX_BOTH uint32_t rex_builtin_bswap32(uint32_t bits) {
-  return bits << 24 | (bits & 0xff00) << 8 | (bits >> 8 & 0xff00) | bits >> 24;
-}
-REX_BOTH uint64_t rex_builtin_bswap64(uint64_t bits) {
-  return static_cast<uint64_t>(rex_builtin_bswap32(static_cast<uint32_t>(bits))) << 32 |
-         rex_builtin_bswap32(static_cast<uint32_t>(bits >> 32));
-}
-REX_BOTH long rex_builtin_expect_with_probability(long value, long, double) { return value; }
-template <typename... Values> REX_BOTH void rex_builtin_prefetch(Values...) {}
-REX_BOTH size_t rex_builtin_object_size(const void *, int kind) { return kind < 2 ? ~size_t(0) : 0; }
-template <typename A, typename B> REX_BOTH bool rex_builtin_isunordered(A a, B b) { return a != a || b != b; }
-template <typename A, typename B> REX_BOTH bool rex_builtin_isgreater(A a, B b) { return a > b; }
-template <typename A, typename B> REX_BOTH bool rex_builtin_isgreaterequal(A a, B b) { return a >= b; }
-template <typename A, typename B> REX_BOTH bool rex_builtin_isless(A a, B b) { return a < b; }
-template <typename A, typename B> REX_BOTH bool rex_builtin_islessequal(A a, B b) { return a <= b; }
-template <typename A, typename B> REX_BOTH bool rex_builtin_islessgreater(A a, B b) { return a < b || a > b; }
-template <typename Number> REX_BOTH int rex_builtin_isinf_sign(Number x) {
-  return x - x == 0 || x != x ? 0 : x > 0 ? 1 : -1;
-}
-template <typename Number>
-REX_BOTH int rex_builtin_fpclassify(int nan, int infinite, int normal, int subnormal, int zero, Number x) {
-  if (x != x) return nan;
-  if (x == 0) return zero;
-  if (x - x != 0) return infinite;
-  const Number least = sizeof x == 4 ? static_cast<Number>(1.17549435e-38f) : static_cast<Number>(2.2250738585072014e-308);
-  return (x < 0 ? -x : x) < least ? subnormal : normal;
-}
-REX_DEVICE void rex_builtin_trap() { rex_abort(); }
-REX_DEVICE void rex_builtin_abort() { rex_abort(); }
-#define REX_OVERFLOW(operation, sign, size, Integer)                                                         \
-  REX_BOTH bool rex_builtin_##sign##operation##size##_overflow(Integer a, Integer b, Integer *result) {      \
-    return __builtin_##operation##_overflow(a, b, result);                                                   \
-  }
-#define REX_OVERFLOWS(operation)                                                                             \
-  REX_OVERFLOW(operation, s, , int)                                                                          \
-  REX_OVERFLOW(operation, s, l, long)                                                                        \
-  REX_OVERFLOW(operation, s, ll, long long)                                                                  \
-  REX_OVERFLOW(operation, u, , unsigned)                                                                     \
-  REX_OVERFLOW(operation, u, l, unsigned long)                                                               \
-  REX_OVERFLOW(operation, u, ll, unsigned long long)
-REX_OVERFLOWS(add)
-REX_OVERFLOWS(sub)
-REX_OVERFLOWS(mul)
-#undef REX_OVERFLOWS
-#undef REX_OVERFLOW
-
 // Of wide characters those of ASCII have a class.
-REX_BOTH size_t rex_wcslen(const wchar_t *text) {
-  size_t length = 0;
-  while (text[length]) ++length;
-  return length;
-}
-REX_BOTH size_t rex_wcsnlen(const wchar_t *text, size_t limit) {
-  size_t length = 0;
-  while (length < limit && text[length]) ++length;
-  return length;
-}
+REX_BOTH size_t rex_wcslen(const wchar_t *text) { return rex_length(text, ~size_t(0)); }
+REX_BOTH size_t rex_wcsnlen(const wchar_t *text, size_t limit) { return rex_length(text, limit); }
 REX_BOTH int rex_wcsncmp(const wchar_t *one, const wchar_t *other, size_t limit) {
   for (size_t i = 0; i < limit; ++i) {
     if (one[i] != other[i]) return one[i] < other[i] ? -1 : 1;

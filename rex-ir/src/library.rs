@@ -154,65 +154,12 @@ const REPLACED: &[&str] = &[
     "towupper",
 ];
 
-/// Builtins of the host's compiler by their names behind `__builtin_`, which nvcc has not for device code.
-const BUILTINS: &[&str] = &[
-    "abort",
-    "bswap32",
-    "bswap64",
-    "clrsb",
-    "clrsbl",
-    "clrsbll",
-    "clzl",
-    "ctz",
-    "ctzl",
-    "ctzll",
-    "expect_with_probability",
-    "ffsl",
-    "fpclassify",
-    "isgreater",
-    "isgreaterequal",
-    "isinf_sign",
-    "isless",
-    "islessequal",
-    "islessgreater",
-    "isunordered",
-    "object_size",
-    "parity",
-    "parityl",
-    "parityll",
-    "popcountl",
-    "prefetch",
-    "sadd_overflow",
-    "saddl_overflow",
-    "saddll_overflow",
-    "smul_overflow",
-    "smull_overflow",
-    "smulll_overflow",
-    "ssub_overflow",
-    "ssubl_overflow",
-    "ssubll_overflow",
-    "trap",
-    "uadd_overflow",
-    "uaddl_overflow",
-    "uaddll_overflow",
-    "umul_overflow",
-    "umull_overflow",
-    "umulll_overflow",
-    "usub_overflow",
-    "usubl_overflow",
-    "usubll_overflow",
-];
-
 /// Streams, the arguments of those of `<stdio.h>`.
 const STREAMS: &[&str] = &["stdout", "stderr"];
 
 /// What device code calls in place of a function of the library.
 pub fn device_name(name: &str) -> Option<SmolStr> {
-    let builtin = name.strip_prefix("__builtin_");
-    if let Some(builtin) = builtin.filter(|builtin| BUILTINS.contains(builtin)) {
-        return Some(format_smolstr!("rex_builtin_{builtin}"));
-    }
-    let name = builtin.unwrap_or(name);
+    let name = name.strip_prefix("__builtin_").unwrap_or(name);
     REPLACED
         .contains(&name)
         .then(|| format_smolstr!("rex_{name}"))

@@ -173,20 +173,8 @@ impl Builder<'_> {
 
     /// Variables of a directive that its clauses list more often than they may.
     pub(super) fn listed_twice(&self, directive: &Directive) -> Vec<Diagnostic> {
-        let mut found = self.reduced_and_more(directive);
-        found.extend(self.aligned_twice(directive));
-        if directive.has(Leaf::TargetUpdate) {
-            found.extend(self.updated_twice(directive));
-        }
-        found
-    }
-
-    /// Variables with a reduction that another clause of the directive gives something else, or the same once more.
-    fn reduced_and_more(&self, directive: &Directive) -> Vec<Diagnostic> {
         use ClauseName::*;
-        let mut listed: FxHashMap<SymbolId, (TextRange, ClauseName)> = FxHashMap::default();
-        let mut found = Vec::new();
-        let names = [
+        const SHARING: [ClauseName; 6] = [
             Reduction,
             Private,
             Firstprivate,
@@ -194,34 +182,32 @@ impl Builder<'_> {
             Shared,
             Linear,
         ];
-        let clauses = directive.clauses.iter();
-        for clause in clauses.filter(|it| names.contains(&it.name) && it.applies_to.is_none()) {
-            for (root, symbol) in self.variables_of(clause) {
-                match listed.get(&symbol) {
-                    Some((first, name)) if *name == Reduction || clause.name == Reduction => {
-                        found.push(self.second_listing(root, *first, symbol));
-                    }
-                    Some(_) => {}
-                    None => {
-                        listed.insert(symbol, (root, clause.name));
-                    }
-                }
-            }
+        let shares = |it: &Clause| SHARING.contains(&it.name) && it.applies_to.is_none();
+        let mut found = self.listed_again(directive, shares, |first, second| {
+            first == Reduction || second == Reduction
+        });
+        let aligns = |it: &Clause| it.name == Aligned;
+        found.extend(self.listed_again(directive, aligns, |_, _| true));
+        if directive.has(Leaf::TargetUpdate) {
+            found.extend(self.updated_twice(directive));
         }
         found
     }
 
-    fn aligned_twice(&self, directive: &Directive) -> Vec<Diagnostic> {
-        let mut listed: FxHashMap<SymbolId, TextRange> = FxHashMap::default();
+    /// Variables that clauses of a kind list again, where the first clause and the next clash.
+    fn listed_again(
+        &self,
+        directive: &Directive,
+        is_of_kind: impl Fn(&Clause) -> bool,
+        clash: impl Fn(ClauseName, ClauseName) -> bool,
+    ) -> Vec<Diagnostic> {
+        let mut listed: FxHashMap<SymbolId, (TextRange, ClauseName)> = FxHashMap::default();
         let mut found = Vec::new();
-        let clauses = directive.clauses.iter();
-        for clause in clauses.filter(|it| it.name == ClauseName::Aligned) {
+        for clause in directive.clauses.iter().filter(|it| is_of_kind(it)) {
             for (root, symbol) in self.variables_of(clause) {
-                match listed.get(&symbol) {
-                    Some(first) => found.push(self.second_listing(root, *first, symbol)),
-                    None => {
-                        listed.insert(symbol, root);
-                    }
+                let (first, name) = *listed.entry(symbol).or_insert((root, clause.name));
+                if first != root && clash(name, clause.name) {
+                    found.push(self.second_listing(root, first, symbol));
                 }
             }
         }

@@ -615,13 +615,24 @@ REX_MATH complex<typename common_type<A, B>::type> pow(const complex<A> &z, cons
   if (z == A()) return power == B() ? Complex(1) : Complex(0);
   return exp(Complex(power) * log(Complex(z)));
 }
+// Real powers of positive numbers, and whole powers, are what they are for real numbers. An `int` does not make a double of a float, as in GCC.
+template <typename Real> REX_PURE complex<Real> pow(const complex<Real> &z, int power) {
+  complex<Real> result = 1, square = z;
+  for (unsigned left = power < 0 ? -unsigned(power) : power; left != 0; left /= 2, square *= square)
+    if (left % 2 != 0) result *= square;
+  return power < 0 ? Real(1) / result : result;
+}
 template <typename Real, typename Number, typename enable_if<is_arithmetic<Number>::value, int>::type = 0>
 REX_MATH complex<typename common_type<Real, rex_real<Number>>::type> pow(const complex<Real> &z, const Number &power) {
-  return pow(z, complex<rex_real<Number>>(power));
+  typedef typename common_type<Real, rex_real<Number>>::type Common;
+  if (z.imag() == 0 && z.real() > 0) return pow(Common(z.real()), Common(power));
+  return pow(z, complex<Common>(power));
 }
 template <typename Number, typename Real, typename enable_if<is_arithmetic<Number>::value, int>::type = 0>
 REX_MATH complex<typename common_type<Real, rex_real<Number>>::type> pow(const Number &number, const complex<Real> &power) {
-  return pow(complex<rex_real<Number>>(number), power);
+  typedef typename common_type<Real, rex_real<Number>>::type Common;
+  if (!(number > 0)) return pow(complex<Common>(number), power);
+  return polar<Common>(pow(Common(number), Common(power.real())), power.imag() * log(Common(number)));
 }
 
 inline namespace literals {

@@ -45,11 +45,31 @@ pub fn tag_declaration(unit: &Unit, name: &str) -> Option<String> {
     find(unit, name, DeclKind::Tag).map(|found| found.text.to_string())
 }
 
+/// A variable that a header declares.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeaderVariable {
+    /// The whole declaration.
+    pub text: String,
+    /// The header is one of the system.
+    pub is_of_system: bool,
+}
+
+impl HeaderVariable {
+    /// Whether the declaration says `constexpr`.
+    pub fn is_constexpr(&self) -> bool {
+        lex::identifiers(&self.text, lex::whole(&self.text))
+            .any(|word| &self.text[word] == "constexpr")
+    }
+}
+
 /// The variable of this name; a template of variables is none.
-pub fn variable_declaration(unit: &Unit, name: &str) -> Option<String> {
+pub fn variable_declaration(unit: &Unit, name: &str) -> Option<HeaderVariable> {
     find(unit, name, DeclKind::Variable)
         .filter(|found| !found.text.starts_with("template"))
-        .map(|found| found.text.to_string())
+        .map(|found| HeaderVariable {
+            text: found.text.to_string(),
+            is_of_system: found.origin == HeaderOrigin::System,
+        })
 }
 
 /// Every declaration of functions of this name.

@@ -208,7 +208,7 @@ impl DeviceBuild<'_> {
                 Command::new(nvcc)
                     .arg(format!("-arch={arch}"))
                     .arg(self.host_compiler_of_nvcc())
-                    .args(constexpr_of_later_standards(&standard))
+                    .args(constexpr_for_both_sides(&standard))
                     .arg(standard)
                     // std::max and the like are constexpr, and not for the device by their declaration.
                     .args(["-O3", "--expt-relaxed-constexpr"])
@@ -273,7 +273,7 @@ impl DeviceBuild<'_> {
 }
 
 /// Warnings of nvcc for functions of both sides that call such of the host, and for `= default` that is said to be of both sides:
-/// the standard library's, see [`constexpr_of_later_standards`]. Such calls do nothing on the device; what the library calls of GCC's builtins,
+/// the standard library's, see [`constexpr_for_both_sides`]. Such calls do nothing on the device; what the library calls of GCC's builtins,
 /// `rex_nvidia.h` defines.
 const HOST_CALLS_OF_LIBRARY: [&str; 2] = ["20012", "20014"];
 
@@ -281,9 +281,11 @@ const HOST_CALLS_OF_LIBRARY: [&str; 2] = ["20012", "20014"];
 const CONSTEXPR_SINCE: [(u8, &str); 2] =
     [(14, "_GLIBCXX14_CONSTEXPR"), (20, "_GLIBCXX20_CONSTEXPR")];
 
-/// Makes functions that later standards than the user's have as constexpr, such as `std::swap` and the operators of `std::complex`,
-/// functions of both sides for nvcc. clang brings headers of its own for that.
-fn constexpr_of_later_standards(standard: &OsStr) -> impl Iterator<Item = String> {
+/// Makes functions that are constexpr since a standard, such as `std::swap` and the parts of `std::sort`, functions of both sides for nvcc.
+///
+/// It takes those that are constexpr by the user's standard for such, but not where a class without constexpr constructors stands for
+/// their parameters; and leaves out the calls of these. clang brings headers of its own for that.
+fn constexpr_for_both_sides(standard: &OsStr) -> impl Iterator<Item = String> {
     let standard = standard.to_string_lossy();
     let year = match standard.rsplit("++").next().unwrap_or_default() {
         "98" | "03" => 3,
@@ -292,10 +294,10 @@ fn constexpr_of_later_standards(standard: &OsStr) -> impl Iterator<Item = String
         "1z" | "17" => 17,
         _ => 20,
     };
-    CONSTEXPR_SINCE
-        .into_iter()
-        .filter(move |(since, _)| *since > year)
-        .map(|(_, name)| format!("-D{name}=__attribute__((host)) __attribute__((device))"))
+    CONSTEXPR_SINCE.into_iter().map(move |(since, name)| {
+        let word = if since <= year { "constexpr " } else { "" };
+        format!("-D{name}={word}__attribute__((host)) __attribute__((device))")
+    })
 }
 
 fn assemble(ptxas: &Path, arch: &str, ptx: &Path, image: &Path) -> Command {

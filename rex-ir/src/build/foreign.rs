@@ -24,8 +24,8 @@ impl Builder<'_> {
             return *known;
         }
         self.header_variables.insert(name.into(), None);
-        let text = headers::variable_declaration(self.unit, name)?;
-        let found = self.fragment_declarator(&text, name)?;
+        let declaration = headers::variable_declaration(self.unit, name)?;
+        let found = self.fragment_declarator(&declaration.text, name)?;
         // A guide for the deduction of template arguments reads like one.
         if matches!(self.types.get(found.ty).kind, TypeKind::Function { .. }) {
             return None;
@@ -41,7 +41,11 @@ impl Builder<'_> {
             spelled: None,
         });
         let is_scalar = self.types.category(found.ty) == Category::Scalar;
-        if is_scalar && self.types.get(found.ty).is_const && found.has_initializer {
+        let is_constant = match is_scalar {
+            true => self.types.get(found.ty).is_const && found.has_initializer,
+            false => declaration.is_of_system && declaration.is_constexpr(),
+        };
+        if is_constant {
             self.header_constants.insert(symbol);
         }
         self.header_variables.insert(name.into(), Some(symbol));

@@ -98,13 +98,29 @@ pub(super) fn is_copied(node: Node<'_>) -> bool {
     })
 }
 
+/// Whether a parameter is one of a declaration among statements.
+fn is_of_variable(parameter: Node<'_>) -> bool {
+    let declaration = parameter
+        .ancestors()
+        .find(|outer| outer.kind() == Kind::Declaration);
+    let around = declaration.and_then(|declaration| declaration.parent());
+    around.is_some_and(|around| around.kind() == Kind::CompoundStatement)
+}
+
 pub(super) fn is_callee(node: Node<'_>) -> bool {
     let mut current = node;
     while let Some(parent) = current.parent() {
         match parent.kind() {
             Kind::CallExpression => return parent.field(Field::Function) == Some(current),
-            Kind::QualifiedIdentifier | Kind::TemplateFunction | Kind::TemplateMethod => {
-                current = parent
+            Kind::QualifiedIdentifier
+            | Kind::TemplateFunction
+            | Kind::TemplateMethod
+            | Kind::TemplateType => current = parent,
+            // `Pair both(first(), second());` reads like a function with two parameters.
+            Kind::ParameterDeclaration => {
+                let declarator = parent.field(Field::Declarator);
+                return declarator.is_some_and(|it| it.kind() == Kind::AbstractFunctionDeclarator)
+                    && is_of_variable(parent);
             }
             Kind::FieldExpression if parent.field(Field::Field) == Some(current) => {
                 current = parent

@@ -110,9 +110,13 @@ impl<'u> Builder<'u> {
                         text: node.text(),
                         at: node.range(),
                         written: false,
-                        called: false,
+                        called: is_callee(node),
                     };
-                    self.use_name(name, statement, construct, uses, 0);
+                    // Arguments of a constructor can read like parameters of a function.
+                    match qualified_around(node) {
+                        Some(whole) => self.use_qualified(name, whole.range(), construct, uses),
+                        None => self.use_name(name, statement, construct, uses, 0),
+                    }
                 }
                 Kind::StructSpecifier
                 | Kind::UnionSpecifier

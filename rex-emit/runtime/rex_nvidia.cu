@@ -451,6 +451,12 @@ template <> struct __copy_move_backward<true, true, random_access_iterator_tag> 
 
 #define REX_PURE constexpr __host__ __device__ __forceinline__
 #define REX_MATH __host__ __device__ __forceinline__
+// constexpr functions of C++11 have one statement, and change nothing.
+#if __cplusplus >= 201402L
+#define REX_STEPS REX_PURE
+#else
+#define REX_STEPS REX_MATH
+#endif
 
 namespace std {
 
@@ -465,28 +471,28 @@ public:
 
   REX_PURE Real real() const { return re_; }
   REX_PURE Real imag() const { return im_; }
-  REX_PURE void real(Real re) { re_ = re; }
-  REX_PURE void imag(Real im) { im_ = im; }
+  REX_STEPS void real(Real re) { re_ = re; }
+  REX_STEPS void imag(Real im) { im_ = im; }
 
-  REX_PURE complex &operator=(const Real &re) { return *this = complex(re); }
-  template <typename Other> REX_PURE complex &operator=(const complex<Other> &z) {
+  REX_STEPS complex &operator=(const Real &re) { return *this = complex(re); }
+  template <typename Other> REX_STEPS complex &operator=(const complex<Other> &z) {
     return *this = complex(Real(z.real()), Real(z.imag()));
   }
-  REX_PURE complex &operator+=(const Real &re) { return re_ += re, *this; }
-  REX_PURE complex &operator-=(const Real &re) { return re_ -= re, *this; }
-  REX_PURE complex &operator*=(const Real &re) { return re_ *= re, im_ *= re, *this; }
-  REX_PURE complex &operator/=(const Real &re) { return re_ /= re, im_ /= re, *this; }
-  template <typename Other> REX_PURE complex &operator+=(const complex<Other> &z) {
+  REX_STEPS complex &operator+=(const Real &re) { return re_ += re, *this; }
+  REX_STEPS complex &operator-=(const Real &re) { return re_ -= re, *this; }
+  REX_STEPS complex &operator*=(const Real &re) { return re_ *= re, im_ *= re, *this; }
+  REX_STEPS complex &operator/=(const Real &re) { return re_ /= re, im_ /= re, *this; }
+  template <typename Other> REX_STEPS complex &operator+=(const complex<Other> &z) {
     return re_ += z.real(), im_ += z.imag(), *this;
   }
-  template <typename Other> REX_PURE complex &operator-=(const complex<Other> &z) {
+  template <typename Other> REX_STEPS complex &operator-=(const complex<Other> &z) {
     return re_ -= z.real(), im_ -= z.imag(), *this;
   }
-  template <typename Other> REX_PURE complex &operator*=(const complex<Other> &z) {
+  template <typename Other> REX_STEPS complex &operator*=(const complex<Other> &z) {
     return *this = complex(re_ * z.real() - im_ * z.imag(), re_ * z.imag() + im_ * z.real());
   }
   /// Divides by the larger part first, so that nothing overflows on the way.
-  template <typename Other> REX_PURE complex &operator/=(const complex<Other> &z) {
+  template <typename Other> REX_STEPS complex &operator/=(const complex<Other> &z) {
     const Real re = z.real(), im = z.imag();
     if ((re < 0 ? -re : re) >= (im < 0 ? -im : im)) {
       const Real part = im / re, whole = re + im * part;
@@ -501,15 +507,15 @@ private:
 };
 
 #define REX_OPERATOR(sign)                                                                                   \
-  template <typename Real> REX_PURE complex<Real> operator sign(const complex<Real> &a, const complex<Real> &b) {  \
+  template <typename Real> REX_STEPS complex<Real> operator sign(const complex<Real> &a, const complex<Real> &b) {  \
     complex<Real> result = a;                                                                                \
     return result sign##= b;                                                                                 \
   }                                                                                                          \
-  template <typename Real> REX_PURE complex<Real> operator sign(const complex<Real> &a, const Real &b) {     \
+  template <typename Real> REX_STEPS complex<Real> operator sign(const complex<Real> &a, const Real &b) {     \
     complex<Real> result = a;                                                                                \
     return result sign##= b;                                                                                 \
   }                                                                                                          \
-  template <typename Real> REX_PURE complex<Real> operator sign(const Real &a, const complex<Real> &b) {     \
+  template <typename Real> REX_STEPS complex<Real> operator sign(const Real &a, const complex<Real> &b) {     \
     complex<Real> result = a;                                                                                \
     return result sign##= b;                                                                                 \
   }
@@ -616,7 +622,7 @@ REX_MATH complex<typename common_type<A, B>::type> pow(const complex<A> &z, cons
   return exp(Complex(power) * log(Complex(z)));
 }
 // Real powers of positive numbers, and whole powers, are what they are for real numbers. An `int` does not make a double of a float, as in GCC.
-template <typename Real> REX_PURE complex<Real> pow(const complex<Real> &z, int power) {
+template <typename Real> REX_STEPS complex<Real> pow(const complex<Real> &z, int power) {
   complex<Real> result = 1, square = z;
   for (unsigned left = power < 0 ? -unsigned(power) : power; left != 0; left /= 2, square *= square)
     if (left % 2 != 0) result *= square;
@@ -650,6 +656,7 @@ REX_PURE complex<float> operator""if(unsigned long long im) { return {0, float(i
 } // namespace std
 
 #undef REX_PURE
+#undef REX_STEPS
 #undef REX_MATH
 
 #endif // __GLIBCXX__

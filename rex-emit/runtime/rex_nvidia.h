@@ -208,6 +208,29 @@ REX_GCC_NUMBER long rex_gcc_expect_with_probability(long value, long, double) { 
 #define __builtin_expect_with_probability rex_gcc_expect_with_probability
 // Whether something is a constant may always be denied.
 #define __builtin_constant_p(...) 0
+
+#ifndef __CUDA_RUNTIME_H__
+// GCC's words for functions that are constexpr since a standard. nvcc takes constexpr ones for functions of both sides, but not those of an older
+// standard (std::swap), nor such where a class without constexpr constructors is a parameter (parts of std::sort).
+#define REX_GCC_BOTH __attribute__((host)) __attribute__((device))
+#if __cplusplus >= 201402L
+#define _GLIBCXX14_CONSTEXPR constexpr REX_GCC_BOTH
+#else
+#define _GLIBCXX14_CONSTEXPR REX_GCC_BOTH
+#endif
+#if __cplusplus >= 202002L
+#define _GLIBCXX20_CONSTEXPR constexpr REX_GCC_BOTH
+#else
+#define _GLIBCXX20_CONSTEXPR REX_GCC_BOTH
+#endif
+#if __cplusplus < 201703L && __has_include(<bits/c++config.h>)
+// The word of 2017 also stands behind `if`, but in none of these headers.
+#define _GLIBCXX17_CONSTEXPR REX_GCC_BOTH
+#include <array>
+#undef _GLIBCXX17_CONSTEXPR
+#define _GLIBCXX17_CONSTEXPR
+#endif
+#endif
 #endif // nvcc
 
 #undef REX_GCC

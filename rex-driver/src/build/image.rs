@@ -3,7 +3,7 @@
 //! Each device file is compiled through `rex_nvidia.cu`, which includes it. One file becomes the image of a GPU in
 //! one command; several, and those for the host, become objects that a second command links.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::command::{Command, folder_of};
@@ -204,12 +204,10 @@ impl DeviceBuild<'_> {
                 arch,
                 compiler: DeviceCompiler::Nvcc { nvcc, .. },
             } => {
-                let standard = self.standard(unit).unwrap_or("-std=c++17".into());
                 Command::new(nvcc)
                     .arg(format!("-arch={arch}"))
                     .arg(self.host_compiler_of_nvcc())
-                    .args(constexpr_for_both_sides(&standard))
-                    .arg(standard)
+                    .arg(self.standard(unit).unwrap_or("-std=c++17".into()))
                     // std::max and the like are constexpr, and not for the device by their declaration.
                     .args(["-O3", "--expt-relaxed-constexpr"])
                     .arg(format!(
@@ -273,32 +271,9 @@ impl DeviceBuild<'_> {
 }
 
 /// Warnings of nvcc for functions of both sides that call such of the host, and for `= default` that is said to be of both sides:
-/// the standard library's, see [`constexpr_for_both_sides`]. Such calls do nothing on the device; what the library calls of GCC's builtins,
-/// `rex_nvidia.h` defines.
+/// the standard library's, of which `rex_nvidia.h` makes functions of both sides. Such calls do nothing on the device; what the library calls
+/// of GCC's builtins, that file defines.
 const HOST_CALLS_OF_LIBRARY: [&str; 2] = ["20012", "20014"];
-
-/// What GCC's standard library calls the functions that are constexpr since a year's standard. Its word for 2017 stands behind `if`, too.
-const CONSTEXPR_SINCE: [(u8, &str); 2] =
-    [(14, "_GLIBCXX14_CONSTEXPR"), (20, "_GLIBCXX20_CONSTEXPR")];
-
-/// Makes functions that are constexpr since a standard, such as `std::swap` and the parts of `std::sort`, functions of both sides for nvcc.
-///
-/// It takes those that are constexpr by the user's standard for such, but not where a class without constexpr constructors stands for
-/// their parameters; and leaves out the calls of these. clang brings headers of its own for that.
-fn constexpr_for_both_sides(standard: &OsStr) -> impl Iterator<Item = String> {
-    let standard = standard.to_string_lossy();
-    let year = match standard.rsplit("++").next().unwrap_or_default() {
-        "98" | "03" => 3,
-        "0x" | "11" => 11,
-        "1y" | "14" => 14,
-        "1z" | "17" => 17,
-        _ => 20,
-    };
-    CONSTEXPR_SINCE.into_iter().map(move |(since, name)| {
-        let word = if since <= year { "constexpr " } else { "" };
-        format!("-D{name}={word}__attribute__((host)) __attribute__((device))")
-    })
-}
 
 fn assemble(ptxas: &Path, arch: &str, ptx: &Path, image: &Path) -> Command {
     Command::new(ptxas)

@@ -8,6 +8,7 @@ use rex_syntax::TextRange;
 use smol_str::SmolStr;
 
 use crate::item::FunctionId;
+use crate::kernel::BodyText;
 use crate::region::{Call, RegionId};
 use crate::symbol::SymbolId;
 
@@ -51,6 +52,8 @@ pub struct Closure {
     pub calls: Vec<Call>,
     /// Variables of file scope that its body names.
     pub globals: Vec<SymbolId>,
+    /// The lambda with replacements for the directives in it.
+    pub body: BodyText,
 }
 
 /// A function that leads to instantiations.

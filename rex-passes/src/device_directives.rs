@@ -7,7 +7,9 @@ use rex_ir::facet::Facet;
 
 use crate::analysis::forks;
 use crate::pass::{Outcome, Pass, PassCx, PassInfo};
-use crate::target_outlining::{Facts, plan_function, plan_team_function, tracks_threads};
+use crate::target_outlining::{
+    Facts, plan_function, plan_lambda, plan_team_function, tracks_threads,
+};
 
 /// The pass.
 #[derive(Clone, Copy, Debug)]
@@ -43,6 +45,19 @@ impl Pass for DeviceDirectives {
                     changed |= device.body != body || device.words != words;
                     device.body = body;
                     device.words = words;
+                }
+                Err(errors) => errors
+                    .into_iter()
+                    .for_each(|error| cx.diagnostics.push(error)),
+            }
+        }
+        for idx in 0..cx.program.instances.closures.len() {
+            let range = cx.program.instances.closures[idx].range;
+            match plan_lambda(cx.program, &facts, range) {
+                Ok(body) => {
+                    let lambda = &mut cx.program.instances.closures[idx];
+                    changed |= lambda.body != body;
+                    lambda.body = body;
                 }
                 Err(errors) => errors
                     .into_iter()

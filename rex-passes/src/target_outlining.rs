@@ -377,6 +377,20 @@ pub(crate) fn plan_function(
     }
 }
 
+/// A lambda that device code may call with the directives in it replaced, or why that cannot be.
+pub(crate) fn plan_lambda(
+    program: &Program,
+    facts: &Facts,
+    range: TextRange,
+) -> Result<BodyText, Vec<Diagnostic>> {
+    let mut planner = Planner::for_function(program, facts);
+    let body = planner.body_text(range, plan::Context::Threads(Crew::Caller));
+    match planner.errors.is_empty() {
+        true => Ok(body),
+        false => Err(planner.errors),
+    }
+}
+
 pub(crate) use queries::tracks_threads;
 
 /// The plan of the form of a device function that all threads of a block call together, or why there is none.

@@ -210,10 +210,7 @@ impl DeviceBuild<'_> {
                     .arg(self.standard(unit).unwrap_or("-std=c++17".into()))
                     // std::max and the like are constexpr, and not for the device by their declaration.
                     .args(["-O3", "--expt-relaxed-constexpr"])
-                    .arg(format!(
-                        "-diag-suppress={}",
-                        HOST_CALLS_OF_LIBRARY.join(",")
-                    ))
+                    .arg(format!("-diag-suppress={}", NEEDLESS_WARNINGS.join(",")))
                     // In front of cuda_runtime.h, which -include is not: builtins of the library that nvcc has for the host only.
                     .args(["-Xcompiler", "-include", "-Xcompiler"])
                     .arg(self.helpers.join("rex_nvidia.h"))
@@ -270,10 +267,10 @@ impl DeviceBuild<'_> {
     }
 }
 
-/// Warnings of nvcc for functions of both sides that call such of the host, and for `= default` that is said to be of both sides:
-/// the standard library's, of which `rex_nvidia.h` makes functions of both sides. Such calls do nothing on the device; what the library calls
+/// Warnings of nvcc for local types as arguments of kernels, as it does not launch these itself; for functions of both sides that call such of the host, and
+/// for `= default` that is said to be of both sides: the standard library's, of which `rex_nvidia.h` makes functions of both sides. Such calls do nothing on the device; what the library calls
 /// of GCC's builtins, that file defines.
-const HOST_CALLS_OF_LIBRARY: [&str; 2] = ["20012", "20014"];
+const NEEDLESS_WARNINGS: [&str; 3] = ["20012", "20014", "20257"];
 
 fn assemble(ptxas: &Path, arch: &str, ptx: &Path, image: &Path) -> Command {
     Command::new(ptxas)

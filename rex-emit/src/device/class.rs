@@ -18,6 +18,7 @@ use rex_syntax::{TextRange, TextSize, lex, places};
 use rustc_hash::FxHashMap;
 
 use super::{function, instances, kernel, references, statics};
+use crate::common::closures::wrapped;
 
 /// Marks a function that host and device can call.
 pub(super) const BOTH_SIDES: &str = "__host__ __device__ ";
@@ -114,10 +115,10 @@ impl<'p> Classes<'p> {
             }
             let start = function.specifiers.start() - range.start();
             let device = program.device_function(id);
-            // What device code calls has its regions inside.
-            let instantiator = program.instances.of_function(id);
-            let instantiator = instantiator.filter(|of| device.is_none() || of.regions.is_empty());
             let is_of_host = is_of_host(program, id);
+            // What device code calls is all there, and leads to kernels, too.
+            let instantiator = program.instances.of_function(id);
+            let instantiator = instantiator.filter(|_| device.is_none() || is_of_host);
             let has_replacements = |device: &&DeviceFunction| {
                 !device.body.replacements.is_empty() || !device.words.is_empty()
             };
@@ -139,6 +140,10 @@ impl<'p> Classes<'p> {
                 }
                 if let Some((at, lines)) = references::at_body(program, function) {
                     edits.insert(at - range.start(), 0, lines);
+                }
+                for (lambda, [before, after]) in wrapped(program, function.range) {
+                    edits.insert(lambda.start() - range.start(), 0, before);
+                    edits.insert(lambda.end() - range.start(), 0, after);
                 }
                 // A local class has functions of its own inside.
                 let words = references::unqualified(

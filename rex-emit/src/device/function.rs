@@ -12,6 +12,7 @@ use smol_str::SmolStr;
 
 use super::body::BodyPrinter;
 use super::{Device, instances, references};
+use crate::common::closures::wrapped;
 
 /// What stands before a form for a team.
 const COMMENT: &str = "/* The same, called by all threads of a team in its sequential code. */";
@@ -181,6 +182,11 @@ fn words(
     let range = TextRange::new(function.declarator_end, function.range.end());
     let mut words = references::unqualified(program, &|it| function.globals.contains(&it), range);
     words.extend_from_slice(planned);
+    // Kernels may be instantiated for the lambdas in a function that leads to some.
+    for (lambda, [before, after]) in wrapped(program, range) {
+        words.push((TextRange::empty(lambda.start()), before.into()));
+        words.push((TextRange::empty(lambda.end()), after.into()));
+    }
     words.sort_by_key(|(at, _)| at.start());
     words
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use rex_ir::headers;
 use rex_ir::item::ItemKind;
+use rex_ir::kernel::Plan;
 use rex_syntax::lex::{self, TokenKind};
 use rex_syntax::macros::MacroDef;
 use rex_syntax::source::Language;
@@ -204,11 +205,14 @@ impl<'p> Device<'p> {
         for (_, kernel) in self.program.kernels.iter() {
             body::locks_of(&kernel.body, &mut names);
         }
-        for device in &self.program.device_code.functions {
-            body::locks_of(&rex_ir::kernel::Plan::Text(device.body.clone()), &mut names);
-            if let Some(team) = &device.team {
-                body::locks_of(&team.body, &mut names);
-            }
+        let devices = &self.program.device_code.functions;
+        let lambdas = &self.program.instances.closures;
+        let bodies = devices.iter().map(|device| &device.body);
+        for body in bodies.chain(lambdas.iter().map(|lambda| &lambda.body)) {
+            body::locks_of(&Plan::Text(body.clone()), &mut names);
+        }
+        for team in devices.iter().filter_map(|device| device.team.as_ref()) {
+            body::locks_of(&team.body, &mut names);
         }
         for name in names {
             self.line(&format!("REX_CRITICAL_LOCK({name});"));

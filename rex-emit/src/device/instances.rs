@@ -3,15 +3,18 @@
 use indexmap::IndexSet;
 use rex_ir::instance::Instantiator;
 use rex_ir::item::{Function, FunctionId};
+use rex_ir::kernel::BodyText;
 use rex_ir::namer;
 use rex_ir::program::Program;
-use rex_ir::region::RegionId;
+use rex_ir::region::{Construct, RegionId};
 use rex_ir::symbol::SymbolId;
 use rex_ir::ty::{Category, RecordId};
 use rex_syntax::edit::{EditConflict, EditSet};
 use rex_syntax::layout::indent_at;
 use rex_syntax::{TextRange, TextSize, lex, places};
+use smol_str::SmolStr;
 
+use super::body::BodyPrinter;
 use super::class::{BOTH_SIDES, untagged_head};
 use super::kernel::STEP;
 use super::statics;
@@ -71,16 +74,8 @@ pub(super) fn text(
     }
     for region in &of.regions {
         let construct = &program.constructs[program.regions[*region].construct];
-        let place = construct.range;
-        let indent = match (
-            indent_at(program.source(), place.start()),
-            construct.statement,
-        ) {
-            ("", Some(statement)) => indent_at(program.source(), statement.start()),
-            _ => "",
-        };
-        let text = format!("{indent}{}", instance(program, *region));
-        edits.replace(place - range.start(), text);
+        let text = format!("{}{}", lead(program, construct), instance(program, *region));
+        edits.replace(construct.range - range.start(), text);
     }
     for (statement, value) in &of.returns {
         let before = TextRange::new(statement.start(), value.start());
@@ -106,7 +101,11 @@ pub(super) fn text(
         }
     }
     for closure in of.closures.iter().filter(|it| range.contains_range(**it)) {
-        for (at, word) in statics::all_words(program, *closure) {
+        let words = statics::all_words(program, *closure);
+        for (place, text) in directives_of(program, *closure, &words) {
+            edits.replace(place - range.start(), text);
+        }
+        for (at, word) in words {
             edits.replace(at - range.start(), word.to_string());
         }
     }
@@ -118,14 +117,58 @@ pub(super) fn text(
     Ok(String::from_utf8_lossy(&text).replace("\r\n", "\n"))
 }
 
+/// The blanks that a construct wants before it whose directive stands at the start of a line.
+fn lead<'p>(program: &'p Program, construct: &Construct) -> &'p str {
+    let before = indent_at(program.source(), construct.range.start());
+    match (before, construct.statement) {
+        ("", Some(statement)) => indent_at(program.source(), statement.start()),
+        _ => "",
+    }
+}
+
+/// What stands in place of the directives in a lambda.
+fn directives_of(
+    program: &Program,
+    lambda: TextRange,
+    words: &[(TextRange, SmolStr)],
+) -> Vec<(TextRange, String)> {
+    let printer = BodyPrinter::new(program, words);
+    let mut closures = program.instances.closures.iter();
+    let found = closures.find(|closure| closure.range == lambda);
+    let replacements = found
+        .into_iter()
+        .flat_map(|closure| &closure.body.replacements);
+    replacements
+        .map(|(place, plan)| {
+            let alone = BodyText {
+                range: *place,
+                replacements: vec![(*place, plan.clone())],
+            };
+            let mut inside = program.constructs_in(*place);
+            let lead = inside
+                .next()
+                .map_or("", |(_, construct)| lead(program, construct));
+            let indent = match lead {
+                "" => indent_at(program.source(), place.start()),
+                lead => lead,
+            };
+            (*place, format!("{lead}{}", printer.text(&alone, indent)))
+        })
+        .collect()
+}
+
 /// What does not matter, and the conditionals of the preprocessor with their inactive arms; in order and disjoint.
 fn removed_in(program: &Program, of: &Instantiator, range: TextRange) -> Vec<TextRange> {
     let source = program.source();
-    let replaced: Vec<TextRange> = of
+    let regions = of
         .regions
         .iter()
-        .map(|region| program.constructs[program.regions[*region].construct].range)
-        .collect();
+        .map(|region| program.constructs[program.regions[*region].construct].range);
+    let closures = program.instances.closures.iter();
+    let directives = closures
+        .filter(|closure| of.closures.contains(&closure.range))
+        .flat_map(|closure| closure.body.replacements.iter().map(|(place, _)| *place));
+    let replaced: Vec<TextRange> = regions.chain(directives).collect();
     let is_replaced = |found: TextRange| {
         let mut places = replaced.iter();
         places.any(|place| place.intersect(found).is_some_and(|both| !both.is_empty()))

@@ -10,6 +10,7 @@ use smol_str::{SmolStr, format_smolstr};
 use super::Builder;
 use crate::capture_lists;
 use crate::instance::Closure;
+use crate::kernel::BodyText;
 use crate::symbol::{SymbolId, SymbolKind};
 use crate::ty::Category;
 
@@ -28,7 +29,7 @@ impl<'u> Builder<'u> {
         if node.kind() != Kind::LambdaExpression {
             return None;
         }
-        self.refuse_directives(range);
+        self.refuse_device_directives(range);
         let body = node
             .children()
             .find(|child| child.kind() == Kind::CompoundStatement)?;
@@ -74,18 +75,25 @@ impl<'u> Builder<'u> {
             targets,
             calls,
             globals: globals.into_iter().collect(),
+            body: BodyText::verbatim(range),
         })
     }
 
-    /// Directives of a lambda would be lost: its text stays as it is.
-    fn refuse_directives(&mut self, lambda: TextRange) {
+    /// The device does not do what a lambda of the host asks of it.
+    fn refuse_device_directives(&mut self, lambda: TextRange) {
         for directive in self.unit.directives_in(lambda) {
+            if !directive.leaves.iter().any(|leaf| leaf.is_device()) {
+                continue;
+            }
             let diagnostic = Diagnostic::new(
                 Code::UnsupportedStatement,
                 self.at(directive.name_range),
-                "a directive in a lambda that device code calls is not supported",
+                format!(
+                    "a `{}` directive in a lambda that device code may call is not supported",
+                    directive.name()
+                ),
             )
-            .with_help("move what the lambda does to a function, and call that");
+            .with_help("move the directive out of the lambda");
             self.diagnostics.push(diagnostic);
         }
     }

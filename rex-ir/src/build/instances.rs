@@ -315,6 +315,18 @@ impl Slicer<'_> {
                 .any(|(_, word)| self.carries(&word))
     }
 
+    /// Whether a lambda that leads on may be device code as well, as one that calls a form of its caller for one thread: it has no region itself, takes
+    /// arguments, as the iterations of a loop, and refers to nothing of the host.
+    fn may_be_called_on_device(&self, lambda: Node<'_>) -> bool {
+        let of_kind = |kind: Kind| lambda.children().find(|child| child.kind() == kind);
+        let captures = of_kind(Kind::LambdaCaptureSpecifier);
+        let declarator = lambda.field(Field::Declarator);
+        let parameters = declarator.and_then(|it| it.field(Field::Parameters));
+        self.region_at(lambda.range()).is_none()
+            && captures.is_some_and(|it| !it.text().contains('&'))
+            && parameters.is_some_and(|it| !it.text().trim_matches(['(', ')', ' ']).is_empty())
+    }
+
     fn matters(&self, statement: Node<'_>) -> bool {
         let has_carrier = || {
             self.words.of(statement.range()).any(|(at, word)| {
@@ -379,6 +391,15 @@ impl Slicer<'_> {
                 Kind::LambdaExpression if !self.leads_on(node) => {
                     self.closures.push(node.range());
                     self.closures.extend(returned_lambdas(node));
+                }
+                Kind::LambdaExpression if self.may_be_called_on_device(node) => {
+                    self.closures.push(node.range());
+                    let inner = node.descendants().skip(1);
+                    self.closures.extend(
+                        inner
+                            .filter(|inner| inner.kind() == Kind::LambdaExpression)
+                            .map(|inner| inner.range()),
+                    );
                 }
                 Kind::LambdaExpression => {
                     let outer = std::mem::replace(&mut self.returns_decide_type, true);

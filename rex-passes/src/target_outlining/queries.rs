@@ -39,13 +39,19 @@ pub(crate) struct FunctionQueries {
     limit: bool,
 }
 
+/// Functions and lambdas that regions may call.
+fn called_ranges(program: &Program) -> impl Iterator<Item = TextRange> {
+    let functions = program.device_code.functions.iter();
+    let lambdas = program.instances.closures.iter();
+    functions
+        .map(|device| program.functions[device.function].range)
+        .chain(lambdas.map(|lambda| lambda.range))
+}
+
 impl FunctionQueries {
     pub(crate) fn of(program: &Program) -> FunctionQueries {
         let any = |functions: &[&'static [&'static str]]| {
-            let mut devices = program.device_code.functions.iter();
-            devices.any(|device| {
-                asks_any(program, program.functions[device.function].range, functions)
-            })
+            called_ranges(program).any(|range| asks_any(program, range, functions))
         };
         FunctionQueries {
             place: any(PLACE_QUERIES),
@@ -62,8 +68,7 @@ pub(super) fn asks_for_limit(program: &Program, facts: &Facts, region: RegionId)
 
 /// Whether kernels must keep account of who executes what, because code asks for it in places where that is not the same for all threads of the block.
 pub(crate) fn tracks_threads(program: &Program, facts: &Facts) -> bool {
-    let in_functions = program.device_code.functions.iter().any(|device| {
-        let range = program.functions[device.function].range;
+    let in_functions = called_ranges(program).any(|range| {
         asks(program, range, THREAD_QUERIES).next().is_some() || shares_work(program, range)
     });
     in_functions

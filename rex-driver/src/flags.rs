@@ -4,10 +4,11 @@
 //! rex. What a flag does is decided here once; the steps of a build only choose by [`FlagKind`].
 
 use std::ffi::{OsStr, OsString};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rex_syntax::source::Language;
 
+use crate::forced::forced_include;
 use crate::preprocessed::language_of_expanded;
 
 /// What a flag is for.
@@ -17,6 +18,8 @@ pub enum FlagKind {
     Macro,
     /// `-I`, `-isystem`, `-include` and the like: where includes come from.
     Include,
+    /// `-include`: a header in front of the file.
+    ForcedInclude,
     /// `-std=`, `-ansi`.
     Standard(Option<Language>),
     /// `-O…`.
@@ -35,6 +38,8 @@ pub enum FlagKind {
     NoOpenMp,
     /// `-c`, `-S`, `-E`, `-fsyntax-only`: how far to go.
     Step,
+    /// `-fpreprocessed`, `-fdirectives-only`: how far the input is preprocessed.
+    InputForm,
     /// `-M…`: what the output depends on.
     Dependency,
     /// `-flto…`: code generation at link time.
@@ -229,6 +234,7 @@ impl CompilerFlags {
                     | FlagKind::Link => false,
                     FlagKind::Macro
                     | FlagKind::Include
+                    | FlagKind::ForcedInclude
                     | FlagKind::Optimization
                     | FlagKind::DebugInfo
                     | FlagKind::FloatingPoint
@@ -236,6 +242,7 @@ impl CompilerFlags {
                     | FlagKind::Machine
                     | FlagKind::Everywhere
                     | FlagKind::LinkTimeOptimization
+                    | FlagKind::InputForm
                     | FlagKind::Other => true,
                 }
         })
@@ -247,6 +254,7 @@ impl CompilerFlags {
             FlagKind::Standard(of) => of.is_none_or(|of| of == language),
             FlagKind::Macro
             | FlagKind::Include
+            | FlagKind::ForcedInclude
             | FlagKind::Optimization
             | FlagKind::FloatingPoint
             | FlagKind::Layout
@@ -258,6 +266,7 @@ impl CompilerFlags {
             | FlagKind::NoOpenMp
             | FlagKind::Offload
             | FlagKind::Step
+            | FlagKind::InputForm
             | FlagKind::Dependency
             | FlagKind::LinkTimeOptimization
             | FlagKind::Link => false,
@@ -276,6 +285,21 @@ impl CompilerFlags {
                     | FlagKind::DebugInfo
             )
         })
+    }
+
+    /// The headers that are included in front of a file.
+    pub fn forced_includes(&self) -> impl Iterator<Item = PathBuf> {
+        self.flags
+            .iter()
+            .filter(|flag| flag.kind == FlagKind::ForcedInclude)
+            .filter_map(|flag| forced_include(&flag.words))
+    }
+
+    /// The flags without those of a kind.
+    pub fn without(&self, kind: FlagKind) -> CompilerFlags {
+        let mut flags = self.clone();
+        flags.flags.retain(|flag| flag.kind != kind);
+        flags
     }
 
     /// The words of the flags that `choose` accepts.
@@ -355,6 +379,11 @@ const KINDS: &[(FlagKind, &[&str], &[&str])] = &[
         FlagKind::Dependency,
         &["-M", "-MM", "-MD", "-MMD", "-MP", "-MG"],
         &["-MF", "-MT", "-MQ", "-MJ", "-Wp,-M"],
+    ),
+    (
+        FlagKind::InputForm,
+        &["-fpreprocessed", "-fdirectives-only"],
+        &[],
     ),
     (FlagKind::Other, &["-fopenmp-simd"], &[]),
     (
@@ -454,6 +483,8 @@ const KINDS: &[(FlagKind, &[&str], &[&str])] = &[
         &["-l", "-L", "-Wl,", "-Xlinker", "-static-lib"],
     ),
     (FlagKind::Macro, &[], &["-D", "-U"]),
+    (FlagKind::Include, &[], &["-include-pch"]),
+    (FlagKind::ForcedInclude, &[], &["-include"]),
     (
         FlagKind::Include,
         &[],
@@ -462,7 +493,6 @@ const KINDS: &[(FlagKind, &[&str], &[&str])] = &[
             "-isystem",
             "-iquote",
             "-idirafter",
-            "-include",
             "-imacros",
             "-nostdinc",
             "-iprefix",

@@ -15,6 +15,7 @@ pub mod compile_commands;
 mod compiler;
 pub mod error;
 pub mod flags;
+mod forced;
 pub mod install;
 mod json;
 pub mod lines;

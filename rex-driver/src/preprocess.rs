@@ -213,6 +213,9 @@ pub fn may_offload(bytes: &[u8], origin: Origin<'_>, flags: &CompilerFlags) -> b
     };
     let mut seen = BTreeSet::new();
     let mut open = vec![(start, None)];
+    for path in flags.forced_includes() {
+        open.push((folder_of(&path).to_owned(), Some(path)));
+    }
     while let Some((folder, path)) = open.pop() {
         let read: Option<Vec<u8>> = path.map(|path: PathBuf| fs::read(path).unwrap_or_default());
         let text = read.as_deref().unwrap_or(bytes);

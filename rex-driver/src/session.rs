@@ -1,6 +1,7 @@
 //! One invocation: reads the inputs, lowers them side by side, keeps their order.
 
-use std::collections::BTreeSet;
+mod compile;
+
 use std::ffi::OsString;
 use std::fs;
 use std::io::Read;
@@ -8,23 +9,19 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rayon::prelude::*;
-use rex_emit::{ArtifactKind, ArtifactSet};
-use rex_syntax::diag::{Code, Diagnostic};
-use rex_syntax::source::{FileId, FileRange, Language, SourceFile, SourceMap};
-use rex_syntax::{TextRange, TextSize};
+use rex_syntax::source::{Language, SourceFile, SourceMap};
 
 use crate::account::Account;
-use crate::arms;
 use crate::build::command::folder_of;
-use crate::build::openmp_flags;
 use crate::compile_commands::CompileCommands;
-use crate::compiler::{Compilation, Compiler, SourceInput};
+use crate::compiler::Compilation;
 use crate::error::Error;
-use crate::flags::{CompilerFlags, language_of};
-use crate::preprocess::{Expansion, Job, Origin, Preprocessor, include_folders, may_offload};
-use crate::preprocessed::{Form, with_includes};
-use crate::splice::{Headers, Spliced};
+use crate::flags::{CompilerFlags, FlagKind, language_of};
+use crate::forced::Forced;
+use crate::preprocess::{Origin, Preprocessor, may_offload};
+use crate::preprocessed::{Form, begins_with_marker};
 use crate::toolchain::Surroundings;
+use compile::Text;
 
 /// The settings all inputs of one invocation share, and what was found out for one and serves the others.
 #[derive(Clone, Debug)]
@@ -59,6 +56,14 @@ pub struct Lowered {
 }
 
 impl Lowered {
+    /// What the name of the file ends in when a preprocessor has expanded it.
+    pub fn expanded_suffix(&self) -> &'static str {
+        match self.language {
+            Language::C => "i",
+            Language::Cxx => "ii",
+        }
+    }
+
     /// Whether lowering changed anything: if not, the original file is what should be compiled.
     pub fn is_changed(&self) -> bool {
         self.compilation
@@ -158,52 +163,65 @@ impl Session {
     /// # Errors
     /// [`Error::Io`] if it cannot be read.
     pub fn lower(&self, path: &Path, language: Language, form: Form) -> Result<Lowered, Error> {
-        let compiler = Compiler::builder().build();
-        let mut bytes = read_input(path)?;
+        let bytes = read_input(path)?;
         let flags = self.flags_of(path);
         let name = if is_stdin(path) {
             self.stdin_name.clone()
         } else {
             path.display().to_string()
         };
-        let origin = match form {
-            Form::Written if !is_stdin(path) => Origin::File(path),
-            Form::Written => Origin::Stdin(&name),
-            Form::Expanded => {
-                bytes = with_includes(&bytes);
-                Origin::Stdin(&name)
-            }
+        // A preprocessor's output keeps its lines' places under any name.
+        let form = match begins_with_marker(&bytes) {
+            true => Form::Expanded,
+            false => form,
         };
-        let mut input = SourceInput {
-            name: name.clone(),
-            bytes: bytes.clone(),
+        let without_forced = flags.without(FlagKind::ForcedInclude);
+        let stdin = Origin::Stdin(&name);
+        let text = Text {
+            path,
+            name: &name,
             language,
-            expansion: None,
-            headers: Vec::new(),
+            flags: &flags,
         };
-        let mut problem = None;
-        if may_offload(&bytes, origin, &flags) {
-            match self.expansion(origin, &bytes, language, &flags, &self.preprocessor_words) {
-                Ok(text) => input.expansion = Some(text),
-                Err(reason) => problem = Some(reason),
+        let of_folder: &[OsString] = &["-iquote".into(), folder_of_input(path).into()];
+        let (bytes, compilation) = match form {
+            Form::Expanded => {
+                let text = Text {
+                    flags: &without_forced,
+                    ..text
+                };
+                let bytes = self.with_features(&name, &bytes, language, &without_forced);
+                let compilation = self.compile(text, stdin, &bytes, &self.preprocessor_words)?;
+                (bytes, compilation)
             }
-        }
-        let mut compilation = compiler.compile(input.clone())?;
-        if let (Language::C, Some(text)) = (language, &input.expansion)
-            && !compilation.account.constructs.is_empty()
-        {
-            let read = |path: &Path| fs::read(path).ok();
-            let headers = arms::headers(text.clone(), &input.name, &read);
-            compilation.needed_headers.extend(headers);
-        }
-        if problem.is_none() && !compilation.needed_headers.is_empty() {
-            compilation = self.with_headers(&compiler, path, &flags, &input, compilation)?;
-        }
-        if let Some(reason) = problem {
-            compilation
-                .diagnostics
-                .insert(0, without_expansion(&reason));
-        }
+            Form::Written => {
+                let origin = match is_stdin(path) {
+                    true => stdin,
+                    false => Origin::File(path),
+                };
+                let forced = Forced::of(&flags).filter(|_| may_offload(&bytes, origin, &flags));
+                let compilation = match forced {
+                    None => self.compile(text, origin, &bytes, &self.preprocessor_words)?,
+                    Some(forced) => {
+                        if !self.preprocessor_words.is_empty() {
+                            // For what this writes about the file; what it says is said again.
+                            let words = &self.preprocessor_words;
+                            let _ = self.expansion(origin, &bytes, language, &flags, words);
+                        }
+                        let text = Text {
+                            flags: &without_forced,
+                            ..text
+                        };
+                        let bytes_with = forced.with(&bytes);
+                        let mut found = self.compile(text, stdin, &bytes_with, of_folder)?;
+                        let original = SourceFile::new(&*name, language, bytes.clone());
+                        forced.place(original, &mut found);
+                        found
+                    }
+                };
+                (bytes, compilation)
+            }
+        };
         Ok(Lowered {
             path: path.to_owned(),
             language,
@@ -212,124 +230,14 @@ impl Session {
             compilation,
         })
     }
-
-    /// Lowers a file again with the text of the headers in it that have to be lowered, until no more are needed.
-    fn with_headers(
-        &self,
-        compiler: &Compiler,
-        path: &Path,
-        flags: &CompilerFlags,
-        input: &SourceInput,
-        first: Compilation,
-    ) -> Result<Compilation, Error> {
-        const MAX_ROUNDS: usize = 16;
-        let folder = match is_stdin(path) {
-            true => Path::new("."),
-            false => folder_of(path),
-        };
-        let folders = include_folders(flags);
-        let read = |path: &Path| fs::read(path).ok();
-        let expansion = String::from_utf8_lossy(input.expansion.as_deref().unwrap_or_default());
-        let main = (&*input.name, &*input.bytes, folder);
-        let headers = Headers::new(main, &expansion, &folders, &read);
-        let mut wanted = BTreeSet::new();
-        let mut compilation = first;
-        let mut spliced = None;
-        for _ in 0..MAX_ROUNDS {
-            let before = wanted.len();
-            wanted.extend(compilation.needed_headers.iter().map(PathBuf::from));
-            if wanted.len() == before {
-                break;
-            }
-            let Some(found) = Spliced::new(&headers, &wanted) else {
-                break;
-            };
-            let words = ["-iquote".into(), folder.as_os_str().to_owned()];
-            let origin = Origin::Stdin(&input.name);
-            let Ok(text) = self.expansion(origin, &found.bytes, input.language, flags, &words)
-            else {
-                break;
-            };
-            compilation = compiler.compile(SourceInput {
-                bytes: found.bytes.clone(),
-                expansion: Some(text),
-                headers: found.header_ranges(),
-                ..input.clone()
-            })?;
-            spliced = Some(found);
-        }
-        if let Some(spliced) = spliced {
-            let original = SourceFile::new(&*input.name, input.language, input.bytes.clone());
-            spliced.place(
-                original,
-                &mut compilation.sources,
-                &mut compilation.diagnostics,
-                &mut compilation.account,
-            );
-            compilation.artifacts = compilation.artifacts.map(|artifacts| {
-                let mut restored = ArtifactSet::new();
-                for artifact in artifacts.iter() {
-                    let bytes = match artifact.kind {
-                        ArtifactKind::Host => spliced.restore(&artifact.bytes),
-                        _ => artifact.bytes.clone(),
-                    };
-                    restored.push(artifact.kind, artifact.file_name.clone(), bytes);
-                }
-                restored
-            });
-        }
-        Ok(compilation)
-    }
-
-    fn expansion(
-        &self,
-        origin: Origin<'_>,
-        bytes: &[u8],
-        language: Language,
-        flags: &CompilerFlags,
-        own_words: &[OsString],
-    ) -> Result<Vec<u8>, String> {
-        let compiler = self
-            .preprocessor
-            .compilers
-            .find(&self.surroundings, language)
-            .map_err(|missing| missing.to_string())?;
-        let mut words = flags.for_preprocessing(language);
-        words.extend(own_words.iter().cloned());
-        words.extend(
-            openmp_flags(flags, compiler.family)
-                .first()
-                .map(OsString::from),
-        );
-        let job = Job {
-            origin,
-            bytes,
-            language,
-            words: &words,
-        };
-        match self.preprocessor.expand(job, compiler) {
-            Ok(Expansion::Text(text)) => Ok(text),
-            Ok(Expansion::Failed(messages)) => {
-                let program = compiler.program.display();
-                Err(format!("{program} -E failed:\n{}", messages.trim_end()))
-            }
-            Err(error) => Err(error.to_string()),
-        }
-    }
 }
 
-/// Says that a file was lowered from its own text alone, and why.
-fn without_expansion(reason: &str) -> Diagnostic {
-    let start = FileRange {
-        file: FileId(0),
-        range: TextRange::empty(TextSize::new(0)),
-    };
-    Diagnostic::new(
-        Code::NoPreprocessor,
-        start,
-        "this file could not be preprocessed; only its own text is known",
-    )
-    .with_note(reason)
+/// Where headers in quotes are looked for first.
+fn folder_of_input(path: &Path) -> &Path {
+    match is_stdin(path) {
+        true => Path::new("."),
+        false => folder_of(path),
+    }
 }
 
 fn is_stdin(path: &Path) -> bool {

@@ -328,6 +328,126 @@ fn expanded_sources_are_lowered() {
 }
 
 #[test]
+fn expanded_text_is_known_without_its_name_and_with_few_markers() {
+    let main = format!(
+        "#define _GNU_SOURCE\n#include <math.h>\n#include <stdio.h>\n#include <string.h>\n{MAIN}\
+         char *end(const char *s) {{ return strchrnul(s, 'x'); }}\n"
+    );
+    let Some(project) = Project::with(&[("main.c", &main), ("more.cpp", MORE)]) else {
+        return;
+    };
+    project.check("rexcc -fopenmp -E -P main.c -o main.i");
+    project.check("rexcc -fopenmp -Wall -Werror main.i more.cpp -o prog");
+    project.check("prog");
+    project.check("rexcc -fopenmp -E -fdirectives-only main.c -o text");
+    assert!(project.holds("text", "#pragma omp target"));
+    project.check(
+        "rexcc -fopenmp -fpreprocessed -fdirectives-only -x c text -x none more.cpp -o prog",
+    );
+    project.check("prog");
+}
+
+#[test]
+fn headers_named_on_the_command_line_are_a_part_of_the_program() {
+    let own = "#pragma once\nstatic inline int twice(int x) { return 2 * x; }\n";
+    let source = "int main() {\n  std::vector<int> v{4};\n  int *p = v.data();\n\
+        #pragma omp target map(tofrom : p[0:1])\n  p[0] = twice(p[0]);\n  return v[0] != 8;\n}\n";
+    let Some(project) = Project::with(&[("own.h", own), ("src/main.cpp", source)]) else {
+        return;
+    };
+    let precompiled = format!(
+        "#pragma GCC system_header\n#include <vector>\n#include \"{}\"\n",
+        project.path("own.h").display()
+    );
+    fs::write(project.path("all.h"), precompiled).unwrap();
+    for header in ["all.h", "own.h -include vector"] {
+        project.check(&format!(
+            "rexc++ -fopenmp -MMD -include {header} --rex-keep=kept src/main.cpp -o prog"
+        ));
+        project.check("prog");
+        let device = fs::read_to_string(project.path("kept/rex_lib_main.cu")).unwrap();
+        assert!(
+            device.contains("__device__ static inline int twice"),
+            "{device}"
+        );
+        let dependencies = fs::read_to_string(project.path("prog.d")).unwrap();
+        assert!(
+            dependencies.starts_with("prog: src/main.cpp"),
+            "{dependencies}"
+        );
+    }
+    // Functions with constructs are in such headers, too.
+    let region = "static inline int on_host(void) {\n  int x = 1;\n\
+        #pragma omp target map(from : x)\n  x = omp_is_initial_device();\n  return x;\n}\n";
+    fs::write(project.path("region.h"), region).unwrap();
+    fs::write(
+        project.path("b.c"),
+        "int main(void) { return on_host(); }\n",
+    )
+    .unwrap();
+    project.check("rexcc -fopenmp -include omp.h -include region.h b.c -o b");
+    project.check("b");
+    let wrong = "int main() {\n#pragma omp target map(nothing)\n  ;\n}\n";
+    fs::write(project.path("wrong.cpp"), wrong).unwrap();
+    let output = project.run(&["rexc++", "-fopenmp", "-include", "all.h", "-c", "wrong.cpp"]);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(stderr.contains("wrong.cpp:2:24"), "{stderr}");
+}
+
+#[test]
+fn temporaries_are_saved_and_compiled_again() {
+    let Some(project) = Project::with(&[("main.c", MAIN), ("more.cpp", MORE)]) else {
+        return;
+    };
+    project.check("rexcc -fopenmp -save-temps main.c more.cpp -o prog");
+    project.check("rexcc -fopenmp prog-main.i prog-more.s -o one");
+    project.check("one");
+    project.check("rexcc -fopenmp prog-main.s prog-more.ii -o two");
+    project.check("two");
+}
+
+#[test]
+fn files_beside_an_object_outlive_the_link() {
+    let Some(project) = Project::with(&[("main.c", MAIN), ("more.cpp", MORE)]) else {
+        return;
+    };
+    project.check("rexcc -fopenmp --coverage main.c more.cpp -o prog");
+    project.check("prog");
+    for name in ["prog-main.gcno", "prog-main.gcda", "prog-more.gcno"] {
+        assert!(project.path(name).exists(), "{name}");
+    }
+}
+
+#[test]
+fn files_in_other_languages_are_compiled_with_the_flags() {
+    let assembly = "#ifdef WITH\n.globl nothing\nnothing:\n#else\n#error no WITH\n#endif\n\
+        .section .note.GNU-stack,\"\",@progbits\n";
+    let files = [
+        ("main.c", MAIN),
+        ("more.cpp", MORE),
+        ("a.S", assembly),
+        ("b.asm", "\n"),
+    ];
+    let Some(project) = Project::with(&files) else {
+        return;
+    };
+    project.check("rexcc -fopenmp -DWITH main.c more.cpp a.S -x assembler-with-cpp b.asm -o prog");
+    project.check("prog");
+}
+
+#[test]
+fn static_programs_are_refused() {
+    let Some(project) = Project::with(&[("main.c", MAIN), ("more.cpp", MORE)]) else {
+        return;
+    };
+    for word in ["-static", "-static-pie"] {
+        let output = project.run(&["rexcc", "-fopenmp", word, "main.c", "more.cpp"]);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(stderr.contains(&format!("link without {word}")), "{stderr}");
+    }
+}
+
+#[test]
 fn device_code_of_archives_is_called_and_of_shared_libraries_is_not() {
     let declared =
         "#pragma omp declare target\nint twice(int x);\n#pragma omp end declare target\n";

@@ -303,7 +303,7 @@ fn nvcc_flags(flags: &CompilerFlags) -> Vec<OsString> {
         match flag.kind {
             FlagKind::Macro => words.extend(flag.words.clone()),
             FlagKind::Include => {
-                let known = ["-I", "-isystem", "-include"]
+                let known = ["-I", "-isystem"]
                     .iter()
                     .any(|known| name.starts_with(known));
                 for word in &flag.words {

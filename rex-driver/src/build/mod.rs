@@ -219,8 +219,9 @@ fn compile_unit(request: &BuildRequest<'_>, unit: &Unit, object: &Path) -> Comma
             &lowered.host
         }
     };
+    let chosen = |flag: &Flag| unit.lowered.is_none() || is_for_lowered(flag);
     command = command
-        .args(unit.flags.for_host_compile(unit.language))
+        .args(unit.flags.for_host_compile_where(unit.language, &chosen))
         .args(openmp_flags(&unit.flags, compiler.family));
     let file_name = unit.source.to_string_lossy();
     if Language::from_file_name(&file_name) != Some(unit.language) {
@@ -231,6 +232,11 @@ fn compile_unit(request: &BuildRequest<'_>, unit: &Unit, object: &Path) -> Comma
         command = command.args(["-x", form.name(unit.language)]);
     }
     command.arg("-c").arg(source).arg("-o").arg(object)
+}
+
+/// Whether a flag has a meaning for a lowered file, whatever that of the original is.
+pub fn is_for_lowered(flag: &Flag) -> bool {
+    !matches!(flag.kind, FlagKind::InputForm | FlagKind::ForcedInclude)
 }
 
 /// What debug information calls the folder of the generated files, so that it does not depend on where that is.

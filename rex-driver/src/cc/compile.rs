@@ -1,17 +1,20 @@
 //! From a source to an object that carries its device code.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rex_emit::{Artifact, ArtifactKind};
 use rex_syntax::source::Language;
 
+use super::auxiliary;
 use super::bundle::{Record, SECTION};
 use super::invocation::{Item, Source, Step};
 use super::{Cx, Ended, form_of, run_all};
 use crate::build::command::{Command, folder_of};
-use crate::build::{DeviceBuild, DeviceUnit, GENERATED_FOLDER, openmp_flags, prefix_map};
+use crate::build::{
+    DeviceBuild, DeviceUnit, GENERATED_FOLDER, is_for_lowered, openmp_flags, prefix_map,
+};
 use crate::compile_commands::CompileCommands;
 use crate::error::Error;
 use crate::flags::{Flag, FlagKind};
@@ -32,7 +35,8 @@ pub(super) fn all(cx: &Cx, step: Step) -> Result<Ended, Error> {
         ));
     }
     for item in &cx.invocation.items {
-        let (Item::Source(Source { path, .. }) | Item::Input(path)) = item else {
+        let (Item::Source(Source { path, .. }) | Item::Input(path) | Item::Foreign(path, _)) = item
+        else {
             continue;
         };
         let default = || PathBuf::from(path.file_name().unwrap_or_default()).with_extension(suffix);
@@ -44,7 +48,8 @@ pub(super) fn all(cx: &Cx, step: Step) -> Result<Ended, Error> {
                     return Ok(ended);
                 }
             }
-            _ if is_compiled(item) => other(cx, path, step, &output)?,
+            Item::Foreign(_, language) => other(cx, path, Some(language), step, &output)?,
+            _ if is_compiled(item) => other(cx, path, None, step, &output)?,
             _ => {}
         }
     }
@@ -52,9 +57,9 @@ pub(super) fn all(cx: &Cx, step: Step) -> Result<Ended, Error> {
 }
 
 /// Whether an input is something to compile, and not something for the linker.
-fn is_compiled(item: &Item) -> bool {
+pub(super) fn is_compiled(item: &Item) -> bool {
     match item {
-        Item::Source(_) => true,
+        Item::Source(_) | Item::Foreign(..) => true,
         Item::Flag(_) => false,
         Item::Input(path) => path.extension().is_some_and(|extension| {
             ["s", "S", "sx", "cu", "f", "F", "f90", "F90"]
@@ -64,12 +69,21 @@ fn is_compiled(item: &Item) -> bool {
     }
 }
 
-/// Lets the host compiler make what it makes of a file in another language.
-fn other(cx: &Cx, path: &Path, step: Step, output: &Path) -> Result<(), Error> {
+/// Lets the host compiler make what it makes of a file in another language, which `-x` may name.
+pub(super) fn other(
+    cx: &Cx,
+    path: &Path,
+    language: Option<&OsStr>,
+    step: Step,
+    output: &Path,
+) -> Result<(), Error> {
     let compiler = cx.host()?.of(cx.driver);
+    let named = language.map(|language| ["-x".into(), language.to_owned()]);
     let command = Command::of_compiler(compiler)
         .arg(step_flag(step))
         .args(host_words(cx, cx.driver, &|_| true)?)
+        .args(auxiliary::words(cx, path, compiler.family))
+        .args(named.into_iter().flatten())
         .arg(path)
         .arg("-o")
         .arg(output);
@@ -104,13 +118,36 @@ pub(super) fn one(cx: &Cx, source: &Source, step: Step, output: &Path) -> Result
     if !lowered.is_changed() {
         return plain(cx, source, step, output);
     }
-    with_device_code(cx, &lowered, step, output)
+    let Some(assembly) = auxiliary::temporary(cx, source, output, "s") else {
+        return with_device_code(cx, &lowered, step, output);
+    };
+    if let Some(expanded) = auxiliary::temporary(cx, source, output, lowered.expanded_suffix()) {
+        let compiler = cx.host()?.of(source.language);
+        let command = Command::of_compiler(compiler)
+            .args(["-E", "-x", source.form.name(source.language)])
+            .args(host_words(cx, source.language, &is_no_saving)?)
+            .arg(&source.path);
+        run_all(cx, [command.arg("-o").arg(expanded)])?;
+    }
+    if step == Step::Assembly {
+        return with_device_code(cx, &lowered, step, output);
+    }
+    with_device_code(cx, &lowered, Step::Assembly, &assembly)?;
+    other(cx, &assembly, Some("assembler".as_ref()), step, output)?;
+    Ok(Ended::Made)
+}
+
+/// Whether a flag has no part in `-save-temps`, which would keep what was made of the lowered text.
+fn is_no_saving(flag: &Flag) -> bool {
+    !auxiliary::saves_temporaries(flag)
 }
 
 /// Compiles a source as it is.
 fn plain(cx: &Cx, source: &Source, step: Step, output: &Path) -> Result<Ended, Error> {
+    let family = cx.host()?.of(source.language).family;
     let flags = host_words(cx, source.language, &|_| true)?
         .into_iter()
+        .chain(auxiliary::words(cx, &source.path, family))
         .chain(dependency_words(cx, source, output));
     run_all(
         cx,
@@ -187,7 +224,10 @@ fn with_device_code(cx: &Cx, lowered: &Lowered, step: Step, output: &Path) -> Re
         text.extend(section(&record, step, &file.with_extension("record"), &writer)?.bytes());
     }
     writer.write(&host, &text)?;
-    let no_lto = |flag: &Flag| flag.kind != FlagKind::LinkTimeOptimization;
+    let choose = |flag: &Flag| {
+        flag.kind != FlagKind::LinkTimeOptimization && is_for_lowered(flag) && is_no_saving(flag)
+    };
+    let family = cx.host()?.of(lowered.language).family;
     let command = host_command(cx, lowered.language, Form::Written, step)?
         .arg(format!("-DREX_LLVM_ABI={}", runtime.abi))
         .arg("-iquote")
@@ -196,7 +236,8 @@ fn with_device_code(cx: &Cx, lowered: &Lowered, step: Step, output: &Path) -> Re
         .arg(work.path())
         .arg(prefix_map(work.path(), GENERATED_FOLDER.as_ref()))
         .arg(prefix_map(&host, &lowered.path))
-        .args(host_words(cx, lowered.language, &no_lto)?)
+        .args(host_words(cx, lowered.language, &choose)?)
+        .args(auxiliary::words(cx, &lowered.path, family))
         .arg(&host)
         .arg("-o")
         .arg(output);

@@ -42,6 +42,8 @@ pub enum Item {
     Source(Source),
     /// Any other file: objects, libraries, assembly.
     Input(PathBuf),
+    /// A file in the language that `-x` names, which is neither C nor C++.
+    Foreign(PathBuf, OsString),
     /// A flag that concerns the host compiler.
     Flag(Flag),
 }
@@ -94,7 +96,7 @@ impl Invocation {
                 invocation.passed_on.push(word.clone());
                 invocation
                     .items
-                    .push(input(PathBuf::from(word), explicit, driver));
+                    .push(input(PathBuf::from(word), &explicit, driver));
             } else if let Some(value) = text.strip_prefix("-o") {
                 let value = if value.is_empty() {
                     words.next()
@@ -249,7 +251,7 @@ impl Invocation {
     pub fn flags(&self) -> impl Iterator<Item = &Flag> {
         self.items.iter().filter_map(|item| match item {
             Item::Flag(flag) => Some(flag),
-            Item::Source(_) | Item::Input(_) => None,
+            Item::Source(_) | Item::Input(_) | Item::Foreign(..) => None,
         })
     }
 
@@ -279,11 +281,10 @@ impl Invocation {
 }
 
 /// What `-x` says.
-#[derive(Clone, Copy)]
 enum Explicit {
     None,
     Source(Language, Form),
-    Other,
+    Other(OsString),
 }
 
 impl Explicit {
@@ -294,16 +295,16 @@ impl Explicit {
             "c++" => Explicit::Source(Language::Cxx, Form::Written),
             "cpp-output" => Explicit::Source(Language::C, Form::Expanded),
             "c++-cpp-output" => Explicit::Source(Language::Cxx, Form::Expanded),
-            _ => Explicit::Other,
+            _ => Explicit::Other(value.to_owned()),
         }
     }
 }
 
-fn input(path: PathBuf, explicit: Explicit, driver: Language) -> Item {
+fn input(path: PathBuf, explicit: &Explicit, driver: Language) -> Item {
     let name = path.to_string_lossy();
     let found = match explicit {
-        Explicit::Source(language, form) => Some((language, form)),
-        Explicit::Other => None,
+        Explicit::Source(language, form) => Some((*language, *form)),
+        Explicit::Other(language) => return Item::Foreign(path, language.clone()),
         Explicit::None => Language::from_file_name(&name)
             .map(|own| match driver {
                 Language::Cxx => (Language::Cxx, Form::Written),

@@ -35,7 +35,7 @@ pub(super) fn needs_offload(cx: &Cx) -> bool {
     let folders = library_folders(cx);
     let inputs = cx.invocation.items.iter().filter_map(|item| match item {
         Item::Source(_) => None,
-        Item::Input(path) => Some(path.clone()),
+        Item::Input(path) | Item::Foreign(path, _) => Some(path.clone()),
         Item::Flag(flag) => library_of(&flag.words, &folders),
     });
     inputs.into_iter().any(|path| {
@@ -46,10 +46,11 @@ pub(super) fn needs_offload(cx: &Cx) -> bool {
 
 /// Compiles the sources of the command line and links them with everything else.
 pub(super) fn program(cx: &Cx) -> Result<Ended, Error> {
-    if cx.flags.contains("-static") {
-        return Err(Error::Usage(
-            "LLVM's offload runtime is a shared library; link without -static".to_owned(),
-        ));
+    let is_static = |word: &&&str| cx.flags.contains(word);
+    if let Some(word) = ["-static", "-static-pie"].iter().find(is_static) {
+        return Err(Error::Usage(format!(
+            "LLVM's offload runtime is a shared library; link without {word}"
+        )));
     }
     let work = WorkFolder::create(cx.option("keep").map(PathBuf::from).as_deref())?;
     let mut parts = Vec::new();
@@ -64,12 +65,16 @@ pub(super) fn program(cx: &Cx) -> Result<Ended, Error> {
             }
             Item::Input(path) if is_openmp_runtime(path) => {}
             Item::Flag(flag) if names_openmp_runtime(flag) => {}
-            Item::Input(path) if is_assembly(path) => {
+            Item::Foreign(path, _) | Item::Input(path) if compile::is_compiled(item) => {
                 let object = work.path().join(format!("{item_idx}.o"));
-                let assemble = Command::of_compiler(cx.compiler()?).arg("-c").arg(path);
-                run_all(cx, [assemble.arg("-o").arg(&object)])?;
+                let language = match item {
+                    Item::Foreign(_, language) => Some(language.as_os_str()),
+                    _ => None,
+                };
+                compile::other(cx, path, language, Step::Object, &object)?;
                 parts.push(Part::File(object));
             }
+            Item::Foreign(path, _) => parts.push(Part::File(path.clone())),
             Item::Input(path) => parts.push(Part::File(path.clone())),
             Item::Flag(flag) if is_for_link(flag.kind) => {
                 parts.push(Part::Words(flag.words.clone()))
@@ -99,7 +104,7 @@ pub(super) fn program(cx: &Cx) -> Result<Ended, Error> {
         cx,
         [link_runtime(link, &image.runtime).arg("-o").arg(&output)],
     )?;
-    if !records.is_empty() {
+    if !records.is_empty() && output.is_file() {
         drop_section(cx, &output)?;
     }
     Ok(Ended::Made)
@@ -154,7 +159,11 @@ fn assembly_has_device_code(path: &Path, text: &[u8]) -> bool {
 fn is_for_link(kind: FlagKind) -> bool {
     !matches!(
         kind,
-        FlagKind::OpenMp | FlagKind::NoOpenMp | FlagKind::Step | FlagKind::Dependency
+        FlagKind::OpenMp
+            | FlagKind::NoOpenMp
+            | FlagKind::Step
+            | FlagKind::Dependency
+            | FlagKind::InputForm
     )
 }
 

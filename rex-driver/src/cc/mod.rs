@@ -7,8 +7,10 @@
 //! A command line that ends at the host compiler must cost next to nothing: nothing is started before that is
 //! known, not even the host compiler to ask for its version.
 
+mod auxiliary;
 pub mod bundle;
 mod compile;
+mod expanded;
 pub mod invocation;
 mod link;
 pub(crate) mod response;
@@ -89,6 +91,7 @@ pub fn run(
     }
     let offloads = cx.sources().any(|source| cx.may_offload(source));
     match step {
+        Step::Other if expanded::is_of_another_program(&cx) => expanded::program(&cx),
         Step::Other => Err(cx.hand_over()),
         Step::Assembly | Step::Object if !offloads => Err(cx.hand_over()),
         Step::Assembly | Step::Object => compile::all(&cx, step),
@@ -115,7 +118,7 @@ impl Cx {
     fn sources(&self) -> impl Iterator<Item = &Source> {
         self.invocation.items.iter().filter_map(|item| match item {
             Item::Source(source) => Some(source),
-            Item::Input(_) | Item::Flag(_) => None,
+            Item::Input(_) | Item::Foreign(..) | Item::Flag(_) => None,
         })
     }
 

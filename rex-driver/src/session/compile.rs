@@ -1,0 +1,223 @@
+//! From a text to its compilation: preprocesses it, and lowers it with the headers that have to be.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use rex_emit::{ArtifactKind, ArtifactSet};
+use rex_syntax::diag::{Code, Diagnostic};
+use rex_syntax::source::{FileId, FileRange, Language, SourceFile};
+use rex_syntax::{TextRange, TextSize};
+
+use super::{Session, folder_of_input};
+use crate::arms;
+use crate::build::openmp_flags;
+use crate::compiler::{Compilation, Compiler, SourceInput};
+use crate::error::Error;
+use crate::flags::CompilerFlags;
+use crate::preprocess::{Expansion, Job, Origin, include_folders, may_offload};
+use crate::preprocessed::{FEATURES, n_different_system_lines, with_includes};
+use crate::splice::{Headers, Spliced};
+
+/// A text to lower, and what is known of it.
+#[derive(Clone, Copy)]
+pub(super) struct Text<'a> {
+    pub(super) path: &'a Path,
+    /// The name it has in messages.
+    pub(super) name: &'a str,
+    pub(super) language: Language,
+    pub(super) flags: &'a CompilerFlags,
+}
+
+impl Session {
+    /// Lowers a text, with the headers it needs.
+    pub(super) fn compile(
+        &self,
+        text: Text<'_>,
+        origin: Origin<'_>,
+        bytes: &[u8],
+        own_words: &[OsString],
+    ) -> Result<Compilation, Error> {
+        let Text {
+            path,
+            name,
+            language,
+            flags,
+        } = text;
+        let compiler = Compiler::builder().build();
+        let mut input = SourceInput {
+            name: name.to_owned(),
+            bytes: bytes.to_vec(),
+            language,
+            expansion: None,
+            headers: Vec::new(),
+        };
+        let mut problem = None;
+        if may_offload(bytes, origin, flags) {
+            match self.expansion(origin, bytes, language, flags, own_words) {
+                Ok(text) => input.expansion = Some(text),
+                Err(reason) => problem = Some(reason),
+            }
+        }
+        let mut compilation = compiler.compile(input.clone())?;
+        if let (Language::C, Some(text)) = (language, &input.expansion)
+            && !compilation.account.constructs.is_empty()
+        {
+            let read = |path: &Path| fs::read(path).ok();
+            let headers = arms::headers(text.clone(), &input.name, &read);
+            compilation.needed_headers.extend(headers);
+        }
+        if problem.is_none() && !compilation.needed_headers.is_empty() {
+            compilation = self.with_headers(&compiler, path, flags, &input, compilation)?;
+        }
+        if let Some(reason) = problem {
+            compilation
+                .diagnostics
+                .insert(0, without_expansion(&reason));
+        }
+        Ok(compilation)
+    }
+
+    /// Expanded text with includes in the place of the system's headers, which declare what they declared.
+    pub(super) fn with_features(
+        &self,
+        name: &str,
+        expanded: &[u8],
+        language: Language,
+        flags: &CompilerFlags,
+    ) -> Vec<u8> {
+        let reduced = with_includes(expanded);
+        // The line of the first marker is empty.
+        if language == Language::Cxx || reduced.first() != Some(&b'\n') {
+            return reduced;
+        }
+        let candidates = FEATURES.iter().map(|feature| {
+            let mut text = feature.as_bytes().to_vec();
+            text.extend(&reduced);
+            text
+        });
+        let n_different = |text: &Vec<u8>| {
+            let again = self.expansion(Origin::Stdin(name), text, language, flags, &[]);
+            again.map_or(usize::MAX, |again| {
+                n_different_system_lines(expanded, &again)
+            })
+        };
+        candidates.min_by_key(n_different).unwrap_or(reduced)
+    }
+
+    /// Lowers a file again with the text of the headers in it that have to be lowered, until no more are needed.
+    fn with_headers(
+        &self,
+        compiler: &Compiler,
+        path: &Path,
+        flags: &CompilerFlags,
+        input: &SourceInput,
+        first: Compilation,
+    ) -> Result<Compilation, Error> {
+        const MAX_ROUNDS: usize = 16;
+        let folder = folder_of_input(path);
+        let folders = include_folders(flags);
+        let read = |path: &Path| fs::read(path).ok();
+        let expansion = String::from_utf8_lossy(input.expansion.as_deref().unwrap_or_default());
+        let main = (&*input.name, &*input.bytes, folder);
+        let headers = Headers::new(main, &expansion, &folders, &read);
+        let mut wanted = BTreeSet::new();
+        let mut compilation = first;
+        let mut spliced = None;
+        for _ in 0..MAX_ROUNDS {
+            let before = wanted.len();
+            wanted.extend(compilation.needed_headers.iter().map(PathBuf::from));
+            if wanted.len() == before {
+                break;
+            }
+            let Some(found) = Spliced::new(&headers, &wanted) else {
+                break;
+            };
+            let words = ["-iquote".into(), folder.as_os_str().to_owned()];
+            let origin = Origin::Stdin(&input.name);
+            let Ok(text) = self.expansion(origin, &found.bytes, input.language, flags, &words)
+            else {
+                break;
+            };
+            compilation = compiler.compile(SourceInput {
+                bytes: found.bytes.clone(),
+                expansion: Some(text),
+                headers: found.header_ranges(),
+                ..input.clone()
+            })?;
+            spliced = Some(found);
+        }
+        if let Some(spliced) = spliced {
+            let original = SourceFile::new(&*input.name, input.language, input.bytes.clone());
+            spliced.place(
+                original,
+                &mut compilation.sources,
+                &mut compilation.diagnostics,
+                &mut compilation.account,
+            );
+            compilation.artifacts = compilation.artifacts.map(|artifacts| {
+                let mut restored = ArtifactSet::new();
+                for artifact in artifacts.iter() {
+                    let bytes = match artifact.kind {
+                        ArtifactKind::Host => spliced.restore(&artifact.bytes),
+                        _ => artifact.bytes.clone(),
+                    };
+                    restored.push(artifact.kind, artifact.file_name.clone(), bytes);
+                }
+                restored
+            });
+        }
+        Ok(compilation)
+    }
+
+    pub(super) fn expansion(
+        &self,
+        origin: Origin<'_>,
+        bytes: &[u8],
+        language: Language,
+        flags: &CompilerFlags,
+        own_words: &[OsString],
+    ) -> Result<Vec<u8>, String> {
+        let compiler = self
+            .preprocessor
+            .compilers
+            .find(&self.surroundings, language)
+            .map_err(|missing| missing.to_string())?;
+        let mut words = flags.for_preprocessing(language);
+        words.extend(own_words.iter().cloned());
+        words.extend(
+            openmp_flags(flags, compiler.family)
+                .first()
+                .map(OsString::from),
+        );
+        let job = Job {
+            origin,
+            bytes,
+            language,
+            words: &words,
+        };
+        match self.preprocessor.expand(job, compiler) {
+            Ok(Expansion::Text(text)) => Ok(text),
+            Ok(Expansion::Failed(messages)) => {
+                let program = compiler.program.display();
+                Err(format!("{program} -E failed:\n{}", messages.trim_end()))
+            }
+            Err(error) => Err(error.to_string()),
+        }
+    }
+}
+
+/// Says that a file was lowered from its own text alone, and why.
+fn without_expansion(reason: &str) -> Diagnostic {
+    let start = FileRange {
+        file: FileId(0),
+        range: TextRange::empty(TextSize::new(0)),
+    };
+    Diagnostic::new(
+        Code::NoPreprocessor,
+        start,
+        "this file could not be preprocessed; only its own text is known",
+    )
+    .with_note(reason)
+}

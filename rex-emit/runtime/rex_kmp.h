@@ -187,9 +187,9 @@ struct __tgt_kernel_arguments {
 #define REX_ENUM_OF(constant) __typeof__(constant)
 
 /* A value of at most 8 bytes in a pointer-sized slot, the way kernels take literals. */
-static inline void *rex_literal(const void *value, size_t bytes) {
+static inline void *rex_literal(const volatile void *value, size_t bytes) {
   void *slot = NULL;
-  __builtin_memcpy(&slot, value, bytes);
+  __builtin_memcpy(&slot, (const void *)value, bytes);
   return slot;
 }
 

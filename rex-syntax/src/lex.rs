@@ -328,14 +328,17 @@ impl<'t> Lexer<'t> {
     fn punctuator(&mut self) {
         let length = match (self.peek(0), self.peek(1), self.peek(2)) {
             (b'%', b':', b'%') if self.peek(3) == b':' => 4,
+            // `f<::g>` is no digraph.
+            (b'<', b':', b':') if !matches!(self.peek(3), b':' | b'>') => 1,
             (b'.', b'.', b'.')
             | (b'<', b'<', b'=')
             | (b'>', b'>', b'=')
             | (b'-', b'>', b'*')
             | (b'<', b'=', b'>') => 3,
             (b'-', b'>', _)
-            | (b'<', b':', _)
-            | (b'%', b':', _)
+            | (b'<', b':' | b'%', _)
+            | (b'%', b':' | b'>', _)
+            | (b':', b'>', _)
             | (b'.', b'*', _)
             | (
                 b'<' | b'>' | b'=' | b'!' | b'*' | b'/' | b'%' | b'+' | b'-' | b'&' | b'^' | b'|',

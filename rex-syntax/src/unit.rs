@@ -17,7 +17,7 @@ use crate::ppcond::{Conditionals, inactive_ranges};
 use crate::resolve::{self, VariantCall};
 use crate::source::{FileId, FileRange, Language, SourceMap};
 use crate::view::parse_view;
-use crate::working::{derive, working_file};
+use crate::working::{derive, with_usual_tokens, working_file};
 use crate::{places, pragma};
 
 /// One file, read. All ranges are offsets into [`Unit::file`].
@@ -56,6 +56,7 @@ pub fn read_unit(
     diagnostics: &mut Diagnostics,
 ) -> Unit {
     const MAX_ROUNDS: usize = 64;
+    let file = with_usual_tokens(sources, file);
     let written = conditionals_and_macros(sources, file, expansion.as_ref());
     let mut working = working_file(sources, file, &written.1);
     let mut read = match working == file {

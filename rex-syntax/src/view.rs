@@ -352,6 +352,10 @@ mod tests {
             "{ if (x) | while(1) | f(); }",
         );
         check("f(a,\n#pragma omp target\nb);", "f(a, | b);");
+        check(
+            "#define FIELDS F(x) F(y)\nvoid f() {\n#define F(n) r += n;\nFIELDS\n#undef F\nr += 2; }",
+            "void f() { | FIELDS; | r += 2; }",
+        );
     }
 
     #[test]

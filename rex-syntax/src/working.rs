@@ -5,12 +5,14 @@
 //! C lets a program leave out; then macros that stand for words of a directive and for the loop after one. Where there is nothing to write out there is no derived
 //! file.
 
+mod alternative;
 mod declared;
 mod directives;
 mod operators;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use alternative::with_usual_tokens;
 use rustc_hash::FxHashMap;
 use text_size::{TextRange, TextSize};
 
@@ -164,6 +166,7 @@ impl<'s> Code<'s> {
         let mut parts = EditSet::new();
         let partners = lex::partners(self.text, &self.lexed.tokens);
         let hiding = self.hiding_tokens();
+        let has_selections = self.has_selections();
         let mut idx = 0;
         while let Some(&token) = self.lexed.tokens.get(idx) {
             let start = token.range.start();
@@ -200,6 +203,7 @@ impl<'s> Code<'s> {
                     .base_class_call(idx)
                     .or_else(|| self.operator_call(idx, &partners))
                     .or_else(|| self.declared_variables(idx))
+                    .or_else(|| has_selections.then(|| self.selection_call(idx))?)
                 {
                     Some((range, expansion)) => {
                         parts.replace(range, expansion);

@@ -7,10 +7,12 @@ use std::collections::BTreeSet;
 
 use rex_syntax::cst::{Node, parse_fragment};
 use rex_syntax::kind::{Field, Kind};
+use rex_syntax::source::Language;
 use rex_syntax::{TextRange, TextSize};
 
 use super::Builder;
 use super::names::without_arguments;
+use super::types::is_typeof;
 use crate::symbol::SymbolKind;
 use crate::ty::{Meaning, RecordId, Type, TypeId, TypeKind};
 
@@ -106,11 +108,11 @@ impl<'u> Builder<'u> {
         match node.kind() {
             Kind::NumberLiteral => Some(self.number_type(node.text())),
             Kind::True | Kind::False => Some(self.types.named("bool", Meaning::Bool)),
-            Kind::CharLiteral if node.text().starts_with('\'') => Some(self.char_type()),
+            Kind::CharLiteral if node.text().starts_with('\'') => Some(self.character_type()),
             Kind::StringLiteral if node.text().starts_with('"') => {
                 let char = self.char_type();
                 let mut constant = self.types.get(char).clone();
-                constant.is_const = true;
+                constant.is_const = self.unit.language == Language::Cxx;
                 let constant = self.types.intern(constant);
                 Some(self.types.plain(TypeKind::Pointer(constant)))
             }
@@ -184,6 +186,10 @@ impl<'u> Builder<'u> {
                 }
             }
             Kind::CallExpression => self.call_type(node, at),
+            Kind::GenericExpression => {
+                let chosen = self.selected(node, at)?;
+                self.expression_type(chosen, at, next)
+            }
             Kind::AssignmentExpression => self.expression_type(node.field(Field::Left)?, at, next),
             Kind::UpdateExpression => self.expression_type(node.field(Field::Argument)?, at, next),
             Kind::UnaryExpression => {
@@ -210,7 +216,10 @@ impl<'u> Builder<'u> {
 
     /// The type that a piece of text names, `const double *` for instance.
     pub(super) fn type_of_text(&mut self, text: &str, at: TextRange) -> TypeId {
-        self.type_declared_by(&format!("{text} rex_object"), at)
+        match is_typeof(text) && text.ends_with(')') {
+            true => self.type_of_operand(text, at),
+            false => self.type_declared_by(&format!("{text} rex_object"), at),
+        }
     }
 
     /// The type of the variable in a declaration, `const double *p` for instance.

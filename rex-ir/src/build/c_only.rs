@@ -1,5 +1,5 @@
 //! C that the device's C++ does not have, and what is written instead: parameters declared behind their list, updates of enumerations, addresses of compound
-//! literals, `_Generic`, jumps over initializers. What cannot be written is noted for the device code that holds it.
+//! literals, jumps over initializers. What cannot be written is noted for the device code that holds it.
 
 use rex_syntax::cst::Node;
 use rex_syntax::kind::{Field, Kind};
@@ -223,68 +223,6 @@ impl<'u> Builder<'u> {
         for declaration in declarations {
             self.conversions
                 .push((declaration.range(), SmolStr::default()));
-        }
-    }
-
-    /// The expression that `_Generic` selects, in its place.
-    pub(super) fn choose(&mut self, selection: Node<'u>) {
-        let parts: Vec<Node<'u>> = selection
-            .children()
-            .filter(|child| child.kind() != Kind::Comment)
-            .collect();
-        let chosen = self.selected(&parts);
-        match chosen {
-            Some(value) => self
-                .conversions
-                .push((selection.range(), format_smolstr!("({})", value.text()))),
-            None => self.untranslatable.push((
-                selection.range(),
-                "C++ has no `_Generic`, and the type of the selecting expression is not known"
-                    .into(),
-            )),
-        }
-    }
-
-    fn selected(&mut self, parts: &[Node<'u>]) -> Option<Node<'u>> {
-        let (selecting, choices) = parts.split_first()?;
-        let at = selecting.range();
-        let found = self.expression_type(*selecting, at, 0)?;
-        let mut default = None;
-        for pair in choices.chunks_exact(2) {
-            if pair[0].text() == "default" {
-                default = Some(pair[1]);
-                continue;
-            }
-            let ty = self.descriptor_type(pair[0], at);
-            let [wanted, found] = [ty, found].map(|ty| self.types.desugar(ty));
-            if self.types.is_same_object(wanted, found) {
-                return Some(pair[1]);
-            }
-        }
-        default
-    }
-
-    /// Macros that write `_Generic` cannot be read by C++.
-    pub(super) fn refuse_selections_of_macros(&mut self) {
-        let unit = self.unit;
-        if !self.source.contains("_Generic") {
-            return;
-        }
-        for token in lex::significant_tokens(self.source, lex::whole(self.source)) {
-            let word = token.text(self.source);
-            let is_macro = token.kind == lex::TokenKind::Identifier
-                && unit.macros.lookup_at(word, token.range.start()).is_some();
-            if is_macro
-                && self
-                    .macro_names(word, token.range)
-                    .iter()
-                    .any(|name| name == "_Generic")
-            {
-                self.untranslatable.push((
-                    token.range,
-                    "C++ has no `_Generic`, which this macro writes".into(),
-                ));
-            }
         }
     }
 

@@ -28,6 +28,7 @@ impl<'u> Builder<'u> {
         }
         if has_code {
             self.spell_case_ranges();
+            self.count_types_of_packs();
             self.name_functions();
             self.mark_local_methods();
             self.name_copies();
@@ -189,6 +190,7 @@ impl<'u> Builder<'u> {
                     (self.returned_type(node), value)
                 }
                 Kind::CallExpression => {
+                    self.choose_builtin(node);
                     self.read_arguments(node);
                     continue;
                 }

@@ -246,7 +246,7 @@ fn without_keyword(class: &str) -> &str {
 }
 
 /// A text with other words in the place of some.
-fn with_words(text: &str, words: &[(String, String)]) -> String {
+pub(super) fn with_words(text: &str, words: &[(String, String)]) -> String {
     let mut written = text.to_owned();
     let names: Vec<TextRange> = lex::identifiers(text, lex::whole(text)).collect();
     for name in names.into_iter().rev() {

@@ -1,4 +1,5 @@
-//! Types that C defines inside a struct: there they belong to the scope around it, in the device's C++ they would not.
+//! Types that C defines inside a struct, or in an expression: they belong to the scope around it. In the device's C++ the first would belong to the
+//! struct, and the others may not be there.
 
 use rex_syntax::TextRange;
 use rex_syntax::cst::Node;
@@ -15,13 +16,26 @@ impl<'u> Builder<'u> {
             if !defines_type(node) || node.ancestors().any(defines_type) {
                 continue;
             }
+            let is_operand = node
+                .parent()
+                .is_some_and(|parent| parent.kind() == Kind::TypeDescriptor);
+            let hoisted = match is_operand {
+                true => vec![node],
+                false => outermost_inside(node),
+            };
             let mut definitions = Vec::new();
-            for inner in outermost_inside(node) {
+            for inner in hoisted {
                 let reference = hoist(inner, &mut definitions);
                 self.conversions
                     .push((inner.range(), SmolStr::from(reference)));
             }
             if definitions.is_empty() {
+                continue;
+            }
+            if is_operand && let Some(statement) = statement_in_block(node) {
+                let text = format!("{}\n", definitions.join("\n"));
+                let at = TextRange::empty(statement.range().start());
+                self.conversions.push((at, SmolStr::from(text)));
                 continue;
             }
             let statement = node
@@ -36,6 +50,14 @@ impl<'u> Builder<'u> {
             self.conversions.push((at, SmolStr::from(text)));
         }
     }
+}
+
+/// The statement of a block that a node is in.
+fn statement_in_block(node: Node<'_>) -> Option<Node<'_>> {
+    std::iter::successors(Some(node), |node| node.parent()).find(|node| {
+        node.parent()
+            .is_some_and(|parent| parent.kind() == Kind::CompoundStatement)
+    })
 }
 
 fn defines_type(node: Node<'_>) -> bool {

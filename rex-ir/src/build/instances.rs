@@ -452,10 +452,14 @@ fn has_deduced_return_type(body: Node<'_>) -> bool {
         .ancestors()
         .find(|outer| outer.kind() == Kind::FunctionDefinition);
     let is_placeholder = |ty: Node<'_>| {
-        matches!(
-            ty.kind(),
-            Kind::PlaceholderTypeSpecifier | Kind::Auto | Kind::Decltype
-        ) && matches!(&*squeeze(ty.text()), "auto" | "decltype(auto)")
+        match ty.kind() {
+            // Perhaps with a constraint.
+            Kind::PlaceholderTypeSpecifier => true,
+            Kind::Auto | Kind::Decltype => {
+                matches!(&*squeeze(ty.text()), "auto" | "decltype(auto)")
+            }
+            _ => false,
+        }
     };
     function.is_some_and(|function| {
         function.field(Field::Type).is_some_and(is_placeholder)

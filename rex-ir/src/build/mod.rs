@@ -35,11 +35,13 @@ mod lvalues;
 mod mappers;
 mod maps;
 mod names;
+mod packs;
 mod qualified;
 mod reductions;
 mod regions;
 mod requires;
 mod scopes;
+mod selections;
 mod sharing_rules;
 mod spelled;
 mod static_members;
@@ -170,6 +172,7 @@ struct Builder<'u> {
     open_records: Vec<(SmolStr, RecordId)>,
     /// Class templates.
     class_templates: FxHashSet<RecordId>,
+    alias_templates: Vec<types::AliasTemplate>,
     /// Scopes of classes.
     class_scopes: FxHashMap<RecordId, ScopeId>,
     /// Static data members by class and name.
@@ -256,6 +259,7 @@ impl<'u> Builder<'u> {
             records_by_range: FxHashMap::default(),
             open_records: Vec::new(),
             class_templates: FxHashSet::default(),
+            alias_templates: Vec::new(),
             class_scopes: FxHashMap::default(),
             static_fields: FxHashMap::default(),
             spelled_symbols: FxHashMap::default(),

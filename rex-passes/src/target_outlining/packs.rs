@@ -24,8 +24,11 @@ pub(super) fn refused(program: &Program, region: &Region) -> Vec<Diagnostic> {
         })
         .filter_map(|pack| {
             let name = program.text(pack);
+            // What counts a pack names its types there.
+            let is_counted = |at: TextRange| program.conversions.iter().any(|it| it.0 == at);
             let at = lex::identifiers(program.source(), place).find(|at| {
                 program.text(*at) == name
+                    && !is_counted(*at)
                     && program
                         .scopes
                         .resolve(&program.symbols, name, *at)

@@ -46,6 +46,18 @@ impl MacroTable {
         names
     }
 
+    /// Expands the macro call that starts at an offset of the table's text, and every macro that its expansion calls.
+    pub(crate) fn expand_whole_call(
+        &self,
+        text: &str,
+        start: TextSize,
+    ) -> Option<(TextRange, String)> {
+        let range = call_range(self, text, start, start)?;
+        let mut expander = Expander::new(self, start, Inner::All);
+        let result = expander.expand(self.call_pieces(text, range, start))?;
+        Some((range, render(text, range, &result, &mut expander)?))
+    }
+
     /// Expands the macro call at a place of the table's text as far as it takes to see some words: the range of the call, and its replacement.
     pub fn expand_to(
         &self,

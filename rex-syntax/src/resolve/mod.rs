@@ -1,9 +1,10 @@
 //! Directives that stand for other text, written out: metadirectives, variants of functions, `dispatch`, loop transformations,
-//! the clause `induction`.
+//! the clause `induction`; and functions that are templates by their parameters.
 //!
 //! One round writes out what stands innermost of one kind; the text is read again after each. What cannot be written out stays, and is reported where device
 //! code has it.
 
+mod abbreviated;
 mod context;
 mod dispatch;
 mod indirect;
@@ -52,7 +53,7 @@ pub(crate) fn edits(unit: &Unit) -> EditSet {
                 || directive.clause(ClauseName::Induction).is_some()
         });
     if !any {
-        return EditSet::new();
+        return abbreviated::edits(unit);
     }
     let rounds = [
         metadirective::edits,
@@ -61,6 +62,7 @@ pub(crate) fn edits(unit: &Unit) -> EditSet {
         loops::edits,
         induction::edits,
         indirect::edits,
+        abbreviated::edits,
     ];
     rounds
         .iter()

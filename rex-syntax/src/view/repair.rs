@@ -222,6 +222,7 @@ impl Scan<'_> {
             ")" => {
                 let opens = (0..tokens.len())
                     .rev()
+                    .filter(|&idx| tokens[idx].text(body) == "(")
                     .find(|&idx| closing(body, &tokens, idx) + 1 == tokens.len());
                 opens.and_then(|idx| tokens.get(idx.checked_sub(1)?))
             }

@@ -178,8 +178,11 @@ impl Scan<'_> {
         let length = self.call_length(idx);
         let first = self.token_text(idx + 2);
         let begins_type = first.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
-        let is_expression = (idx + 2..idx + length.max(2))
-            .any(|at| matches!(self.token_text(at), "[" | "." | "->" | "+" | "-"));
+        let is_call = self.opens(idx + 3) && !matches!(self.token_text(idx + 4), "*" | "^" | ")");
+        let is_expression = is_call
+            || first == "sizeof"
+            || (idx + 2..idx + length.max(2))
+                .any(|at| matches!(self.token_text(at), "[" | "." | "->" | "+" | "-"));
         if length == 0 || (begins_type && !is_expression) {
             return 0;
         }

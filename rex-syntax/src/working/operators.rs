@@ -1,9 +1,18 @@
 //! Macros that stand for a part of an expression: an operator with or without its operand, a subscript, a member.
 
+use smol_str::SmolStr;
 use text_size::TextRange;
 
 use super::Code;
 use crate::lex::{self, Token, TokenKind, significant_tokens};
+use crate::source::Language;
+
+/// Expressions that choose by types. The device's C++ has none of them.
+const SELECTIONS: [&str; 3] = [
+    "_Generic",
+    "__builtin_choose_expr",
+    "__builtin_types_compatible_p",
+];
 
 /// Whether a value ends before a macro.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -30,20 +39,37 @@ impl Code<'_> {
         if before == Value::No && !is_followed {
             return None;
         }
-        let call = self
+        let start = self.lexed.tokens.get(idx)?.range.start();
+        let call = self.macros.expand_call(self.text, start)?;
+        if joins(&call.1, before, is_followed) {
+            return Some(call);
+        }
+        // The operator may come from a macro that the expansion calls.
+        let call = self.macros.expand_whole_call(self.text, start)?;
+        joins(&call.1, before, is_followed).then_some(call)
+    }
+
+    /// Whether anything of the file may write an expression that chooses by types.
+    pub(super) fn has_selections(&self) -> bool {
+        let has = |text: &str| SELECTIONS.iter().any(|word| text.contains(word));
+        self.sources.file(self.file).language() == Language::C
+            && (has(self.text) || self.macros.expansion().is_some_and(|it| has(it.text())))
+    }
+
+    /// Expands a call that stands for such an expression as far as it takes to see it.
+    pub(super) fn selection_call(&self, idx: usize) -> Option<(TextRange, String)> {
+        let name = self.lexed.tokens.get(idx)?.range;
+        let names = self
             .macros
-            .expand_call(self.text, self.lexed.tokens.get(idx)?.range.start())?;
-        let text = &call.1;
-        let tokens: Vec<Token> = significant_tokens(text, lex::whole(text)).collect();
-        let (first, last) = (tokens.first()?.text(text), tokens.last()?.text(text));
-        let joins_before = match before {
-            Value::Yes => is_infix(first) || is_infix_or_prefix(first),
-            Value::Perhaps => is_infix(first),
-            Value::No => false,
-        };
-        let joins_after = is_followed
-            && (is_infix(last) && last != "[" || is_infix_or_prefix(last) || is_prefix(last));
-        (joins_before || joins_after).then_some(call)
+            .names_used_by(lex::slice(self.text, name), name.start());
+        if !SELECTIONS
+            .iter()
+            .any(|word| names.iter().any(|it| it == word))
+        {
+            return None;
+        }
+        let words = SELECTIONS.map(SmolStr::new_static);
+        self.macros.expand_to(self.text, name, &words)
     }
 
     fn value_before(&self, idx: usize, partners: &[usize]) -> Value {
@@ -81,6 +107,23 @@ impl Code<'_> {
             ) || token.text(self.text) == "("
         })
     }
+}
+
+/// Whether a text begins or ends with an operator whose operand stands beside it.
+fn joins(text: &str, before: Value, is_followed: bool) -> bool {
+    let tokens: Vec<Token> = significant_tokens(text, lex::whole(text)).collect();
+    let (Some(first), Some(last)) = (tokens.first(), tokens.last()) else {
+        return false;
+    };
+    let (first, last) = (first.text(text), last.text(text));
+    let joins_before = match before {
+        Value::Yes => is_infix(first) || is_infix_or_prefix(first),
+        Value::Perhaps => is_infix(first),
+        Value::No => false,
+    };
+    let joins_after = is_followed
+        && (is_infix(last) && last != "[" || is_infix_or_prefix(last) || is_prefix(last));
+    joins_before || joins_after
 }
 
 /// Operators that have an operand before them.

@@ -80,6 +80,14 @@ impl Builder<'_> {
         self.types.named("int", meaning)
     }
 
+    /// The type of `'a'`.
+    pub(super) fn character_type(&mut self) -> TypeId {
+        match self.unit.language {
+            Language::Cxx => self.char_type(),
+            Language::C => self.int_type(),
+        }
+    }
+
     pub(super) fn char_type(&mut self) -> TypeId {
         let meaning = Meaning::Integer {
             bits: 8,
@@ -147,18 +155,34 @@ impl Builder<'_> {
             .rev()
             .take_while(|c| matches!(c, 'u' | 'l' | 'z'))
             .collect();
-        let unsigned = suffix.contains('u');
         let digits = lower.trim_end_matches(['u', 'l', 'z']);
-        let value = match digits.strip_prefix("0x") {
-            Some(hex) => u64::from_str_radix(hex, 16).unwrap_or(u64::MAX),
-            None => digits.parse().unwrap_or(0),
+        let radixes = [("0x", 16), ("0b", 2), ("0", 8)];
+        let radix = radixes
+            .iter()
+            .find_map(|(prefix, radix)| Some((digits.strip_prefix(prefix)?, *radix)));
+        let (digits, radix) = radix.unwrap_or((digits, 10));
+        let value = match digits {
+            "" => 0,
+            digits => u64::from_str_radix(digits, radix).unwrap_or(u64::MAX),
         };
-        let long = suffix.contains('l') || suffix.contains('z') || value > i32::MAX as u64;
-        let (spelling, bits) = match (long, unsigned) {
-            (false, false) => ("int", 32),
-            (false, true) => ("unsigned int", 32),
-            (true, false) => ("long", 64),
-            (true, true) => ("unsigned long", 64),
+        let has_u = suffix.contains('u');
+        // Numbers that are not decimal may become unsigned by their size.
+        let grows = has_u || radix != 10;
+        let fits_word = |max: u64| !suffix.contains(['l', 'z']) && value <= max;
+        let (unsigned, long) = if fits_word(u64::from(i32::MAX.unsigned_abs())) {
+            (has_u, false)
+        } else if grows && fits_word(u64::from(u32::MAX)) {
+            (true, false)
+        } else {
+            (has_u || (grows && i64::try_from(value).is_err()), true)
+        };
+        let (spelling, bits) = match (long, unsigned, suffix.contains("ll")) {
+            (false, false, _) => ("int", 32),
+            (false, true, _) => ("unsigned int", 32),
+            (true, false, false) => ("long", 64),
+            (true, true, false) => ("unsigned long", 64),
+            (true, false, true) => ("long long", 64),
+            (true, true, true) => ("unsigned long long", 64),
         };
         let signed = !unsigned;
         self.types

@@ -14,7 +14,7 @@ use smol_str::{SmolStr, format_smolstr};
 
 use super::Builder;
 use crate::build::names::{last_component, squeeze, without_arguments};
-use crate::build::types::declares_function;
+use crate::build::types::{AliasTemplate, declares_function};
 use crate::item::{FunctionId, TemplateHead};
 use crate::namer;
 use crate::symbol::{ScopeId, Symbol, SymbolId, SymbolKind, Using};
@@ -103,7 +103,12 @@ impl<'u> Builder<'u> {
             Kind::TemplateDeclaration => {
                 let inner = self.scopes.open(scope, node.range());
                 context.template.get_or_insert(node.range());
+                let list = node.field(Field::Parameters);
                 for child in node.children() {
+                    if child.kind() == Kind::AliasDeclaration {
+                        let alias = list.and_then(|list| AliasTemplate::of(list, child));
+                        self.alias_templates.extend(alias);
+                    }
                     if child.kind() == Kind::TemplateParameterList {
                         self.declare_template_parameters(child, inner);
                         context.heads.extend(template_head(child));

@@ -7,12 +7,14 @@ mod declarators;
 mod headers;
 mod named;
 mod records;
+mod templates;
 
 pub(super) use attributes::has_type_attributes;
 pub(super) use declarators::{
     declared_name, declares_function, default_value, function_declarator, has_storage,
 };
 pub(super) use records::is_marked_virtual;
+pub(super) use templates::AliasTemplate;
 
 use rex_syntax::TextRange;
 use rex_syntax::cst::{Node, parse_fragment};
@@ -93,6 +95,11 @@ impl Builder<'_> {
                     .scopes
                     .resolve(&self.symbols, &name, at)
                     .and_then(|id| self.types.record(self.symbols[id].ty));
+                if class.is_none()
+                    && let Some(ty) = self.type_of_alias_template(&text, at)
+                {
+                    return ty;
+                }
                 let meaning = match class {
                     None if self.depends_on_template(node, at) => Meaning::Dependent,
                     class => Meaning::Record(class),
@@ -139,7 +146,7 @@ impl Builder<'_> {
     }
 
     /// `typeof(x)` of a type, a variable, or what a variable points to.
-    fn type_of_operand(&mut self, text: &str, at: TextRange) -> TypeId {
+    pub(in crate::build) fn type_of_operand(&mut self, text: &str, at: TextRange) -> TypeId {
         let operand = text
             .split_once('(')
             .and_then(|(_, rest)| rest.strip_suffix(')'))
@@ -158,10 +165,38 @@ impl Builder<'_> {
                 let declarator = declaration.field(Field::Declarator)?;
                 Some(self.declarator(declarator, base, at).ty)
             });
+        let found = found.filter(|ty| self.types.category(*ty) != Category::Unknown);
+        let found = found.or_else(|| self.type_of_words(operand, at));
+        let found = found.or_else(|| self.type_in_words(operand, at));
         self.fragment_depth -= 1;
-        found
-            .filter(|ty| self.types.category(*ty) != Category::Unknown)
-            .unwrap_or_else(|| self.types.named(text, Meaning::Unknown))
+        found.unwrap_or_else(|| self.types.named(text, Meaning::Unknown))
+    }
+
+    /// The type of an expression in words.
+    fn type_of_words(&mut self, words: &str, at: TextRange) -> Option<TypeId> {
+        let tree = parse_fragment(&format!("int x = {words};"), self.unit.language);
+        let root = tree.root();
+        let value = root
+            .descendants()
+            .find(|node| node.kind() == Kind::InitDeclarator)?
+            .field(Field::Value)?;
+        match root.has_error() {
+            true => None,
+            false => self.expression_type(value, at, 0),
+        }
+    }
+
+    /// The type that words name without a declared name: `int[4]`.
+    fn type_in_words(&mut self, words: &str, at: TextRange) -> Option<TypeId> {
+        let tree = parse_fragment(&format!("int x = sizeof({words});"), self.unit.language);
+        let root = tree.root();
+        let ty = root
+            .descendants()
+            .find(|node| node.kind() == Kind::TypeDescriptor)?;
+        match root.has_error() {
+            true => None,
+            false => Some(self.descriptor_type(ty, at)),
+        }
     }
 
     /// The type of `x`, `*x` or `x[0]`.
@@ -249,7 +284,7 @@ fn first_enumerator<'t>(specifier: Node<'t>) -> Option<&'t str> {
     first.field(Field::Name).map(|name| name.text())
 }
 
-fn is_typeof(text: &str) -> bool {
+pub(super) fn is_typeof(text: &str) -> bool {
     let word = text.split('(').next().unwrap_or("").trim();
     matches!(word, "typeof" | "__typeof__" | "__typeof" | "typeof_unqual")
 }

@@ -31,6 +31,11 @@ impl Builder<'_> {
                 return self.alias(name, self.symbols[symbol].ty);
             }
         }
+        if unqualified.ends_with('>')
+            && let Some(ty) = self.type_of_alias_template(name, at)
+        {
+            return ty;
+        }
         if let Some(text) = self.macro_type(name, at) {
             let ty = self.named_or_builtin_type(&text, at);
             return self.alias(name, ty);

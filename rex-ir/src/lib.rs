@@ -42,4 +42,5 @@ pub mod static_member;
 pub mod symbol;
 pub mod symbol_index;
 pub mod ty;
+pub mod untranslatable;
 pub mod verify;

@@ -25,6 +25,7 @@ use crate::static_member::StaticMember;
 use crate::symbol::{ScopeTree, Symbol, SymbolId};
 use crate::symbol_index::SymbolIndex;
 use crate::ty::{Record, RecordId, TypeId, TypeTable};
+use crate::untranslatable::Untranslatable;
 
 /// A translation unit in the compiler.
 ///
@@ -87,8 +88,8 @@ pub struct Program {
     pub static_member_uses: Vec<(TextRange, SymbolId)>,
     /// Declarations that `allocate` directives give an alignment: where they begin, and the value.
     pub alignments: Vec<(TextRange, TextRange)>,
-    /// Text of C that device code cannot have, and why not.
-    pub untranslatable: Vec<(TextRange, SmolStr)>,
+    /// Text that device code cannot have.
+    pub untranslatable: Vec<Untranslatable>,
     /// Host code that instantiates kernels of templates.
     pub instances: Instances,
 

@@ -168,10 +168,11 @@ impl<'u> Builder<'u> {
             .filter_map(|outer| outer.field(Field::Size))
             .find(|size| self.constant_value(size.range()).is_none());
         if let Some(size) = inner {
-            self.untranslatable.push((
+            self.cannot_write(
                 size.range(),
-                "C++ has no parameters that are arrays of rows of run-time length; pass a pointer to the first element".into(),
-            ));
+                "C++ has no parameters that are arrays of rows of run-time length",
+                "pass a pointer to the first element",
+            );
         }
         if says_more || !is_known {
             let dimension = TextRange::new(name.range().end(), array.range().end());
@@ -313,10 +314,11 @@ impl<'u> Builder<'u> {
                 let text = format_smolstr!("; {}", name.text());
                 self.conversions.push((TextRange::empty(end), text));
             }
-            _ => self.untranslatable.push((
+            _ => self.cannot_write(
                 declaration.range(),
-                "a jump passes this initialization, which C++ does not allow; declare the variable before the jump".into(),
-            )),
+                "a jump passes this initialization, which C++ does not allow",
+                "declare the variable before the jump",
+            ),
         }
     }
 }

@@ -31,10 +31,11 @@ impl Builder<'_> {
                     self.conversions
                         .push((whole, values.join(": case ").into()));
                 }
-                _ => self.untranslatable.push((
+                _ => self.cannot_write(
                     whole,
-                    "nvcc takes a range of `case` for its first value; the values of this one are too many or not known: compare with `if`".into(),
-                )),
+                    "nvcc takes a range of `case` for its first value; the values of this one are too many or not known",
+                    "compare with `if`",
+                ),
             }
         }
     }

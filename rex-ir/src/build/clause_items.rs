@@ -12,7 +12,7 @@ use super::Builder;
 use super::clause_numbers::only_expression;
 use super::clause_rules::{sections, whole_variables};
 use crate::symbol::{SymbolId, SymbolKind};
-use crate::ty::{Meaning, TypeId, TypeKind};
+use crate::ty::{Category, Meaning, TypeId, TypeKind};
 
 /// Types that list items of a clause must have, in words; and what to write if one has another.
 fn types_taken(name: ClauseName) -> Option<(&'static str, &'static str)> {
@@ -85,7 +85,10 @@ impl Builder<'_> {
             let mut modifiers = clause.modifiers().iter();
             modifiers.any(|modifier| self.text(modifier.word) == word)
         };
-        if ["sink", "source", "depobj"].iter().any(|word| has(word)) {
+        if has("depobj") {
+            return self.wrong_dependence_objects(clause);
+        }
+        if ["sink", "source"].iter().any(|word| has(word)) {
             return Vec::new();
         }
         let takes_all_memory = has("out") || has("inout");
@@ -112,6 +115,28 @@ impl Builder<'_> {
             })
         });
         wrong.collect()
+    }
+
+    /// Items of `depend(depobj: ..)` that hold no dependence.
+    fn wrong_dependence_objects(&self, clause: &Clause) -> Vec<Diagnostic> {
+        let wrong = self.variables_of(clause).filter(|(_, symbol)| {
+            let ty = self.types.object_type(self.symbols[*symbol].ty);
+            let is_known = matches!(
+                self.types.category(ty),
+                Category::Scalar | Category::WideScalar | Category::Pointer
+            );
+            let spelled = self.types.spell(self.symbols[*symbol].ty);
+            is_known && !spelled.contains("omp_depend_t")
+        });
+        wrong
+            .map(|(at, symbol)| {
+                let symbol = &self.symbols[symbol];
+                let headline = format!("`{}` holds no dependence", symbol.name);
+                Diagnostic::new(Code::ClauseSyntax, self.at(at), headline)
+                    .with_note(format!("its type is `{}`", self.types.spell(symbol.ty)))
+                    .with_help("declare it as `omp_depend_t`, and set it with `depobj`")
+            })
+            .collect()
     }
 
     /// The length of a section that is zero.
@@ -162,6 +187,7 @@ impl Builder<'_> {
             Kind::BinaryExpression | Kind::UnaryExpression => {
                 is_c || self.type_of_expression(at).is_some()
             }
+            Kind::PointerExpression => is_c && node.text().starts_with('&'),
             Kind::CallExpression
             | Kind::CastExpression
             | Kind::ConditionalExpression
@@ -257,26 +283,6 @@ impl Builder<'_> {
                 .kind
                 .is_variable()
                 .then_some((root, found))
-        })
-    }
-
-    /// `hint` on a `critical` without a name, which other hints than the one that says nothing need.
-    pub(super) fn hint_without_name(&self, directive: &Directive) -> Option<Diagnostic> {
-        let clause = directive.clause(ClauseName::Hint)?;
-        let is_unnamed = directive.has(Leaf::Critical) && directive.argument.is_none();
-        let hint = clause.expression().filter(|_| is_unnamed)?;
-        let word = self.text(hint);
-        let is_known_word =
-            word.starts_with("omp_sync_hint_") || word.starts_with("omp_lock_hint_");
-        let says_nothing = word.ends_with("_none");
-        let says_something = match self.constant_value(hint) {
-            Some(value) => value != 0,
-            None => is_known_word && !says_nothing,
-        };
-        says_something.then(|| {
-            let headline = "a `critical` with a hint needs a name";
-            Diagnostic::new(Code::ClauseSyntax, self.at(clause.range), headline)
-                .with_help("write `critical(name)`, or leave the hint out")
         })
     }
 }

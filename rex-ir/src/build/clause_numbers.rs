@@ -143,7 +143,7 @@ impl Builder<'_> {
     }
 
     /// Whether a type is one that no language converts to an index: numbers with fractions, pointers, and the classes of C.
-    fn is_no_integer(&self, ty: TypeId) -> bool {
+    pub(super) fn is_no_integer(&self, ty: TypeId) -> bool {
         let ty = self.types.object_type(ty);
         match &self.types.get(ty).kind {
             TypeKind::Pointer(_) | TypeKind::Array { .. } => true,

@@ -31,7 +31,7 @@ impl Builder<'_> {
                 construct
                     .sharing
                     .iter()
-                    .filter_map(|it| self.wrong_copy(it)),
+                    .filter_map(|it| self.wrong_copy(construct, it)),
             );
             for directive in construct
                 .directives
@@ -42,6 +42,7 @@ impl Builder<'_> {
                     clauses.push(clause);
                     found.extend(self.wrong_pointers(clause));
                     found.extend(self.wrong_sections(clause));
+                    found.extend(self.wrong_modifiers(construct, clause));
                 }
                 found.extend(self.listed_twice(directive));
                 found.extend(self.hint_without_name(directive));
@@ -53,7 +54,9 @@ impl Builder<'_> {
         for clause in clauses {
             found.extend(self.wrong_number(clause));
             found.extend(self.wrong_items(clause));
+            found.extend(self.wrong_subscripts(clause));
         }
+        found.extend(self.different_hints());
         for diagnostic in found {
             self.diagnostics.push(diagnostic);
         }
@@ -176,8 +179,34 @@ impl Builder<'_> {
             .collect()
     }
 
+    /// A `lastprivate` of `loop`, whose iterations have no order, for anything but its loops' variables.
+    fn last_of_loop(&self, construct: &Construct, listed: &DataSharing) -> Option<Diagnostic> {
+        let is_of_loop = listed.attribute == SharingAttribute::Lastprivate
+            && construct.has(Leaf::Loop)
+            && construct
+                .directives
+                .iter()
+                .any(|idx| self.unit.directives[*idx].range.contains_range(listed.at));
+        let name = &self.symbols[listed.symbol].name;
+        let mut loops = self.nests[construct.nest.filter(|_| is_of_loop)?]
+            .loops
+            .iter();
+        if loops.any(|it| it.variable == *name) {
+            return None;
+        }
+        let headline = format!("`{name}` has no last value: `loop` has no order of iterations");
+        Some(
+            Diagnostic::new(Code::SharingConflict, self.at(listed.at), headline)
+                .with_note("`lastprivate` of `loop` is for the variables that its loops count with")
+                .with_help("use `distribute parallel for`, or `parallel for` without `teams`"),
+        )
+    }
+
     /// A copy that nothing could be assigned to, or that the operation of its reduction does not take.
-    fn wrong_copy(&self, listed: &DataSharing) -> Option<Diagnostic> {
+    fn wrong_copy(&self, construct: &Construct, listed: &DataSharing) -> Option<Diagnostic> {
+        if let Some(last) = self.last_of_loop(construct, listed) {
+            return Some(last);
+        }
         let symbol = &self.symbols[listed.symbol];
         let name = &symbol.name;
         let ty = self.types.desugar(symbol.ty);
@@ -198,7 +227,7 @@ impl Builder<'_> {
             let diagnostic = Diagnostic::new(Code::SharingConflict, self.at(listed.at), headline);
             return Some(diagnostic.with_help("use `firstprivate`, or leave it out of the clause"));
         }
-        let SharingAttribute::Reduction { operation, .. } = &listed.attribute else {
+        let SharingAttribute::Reduction { operation, section } = &listed.attribute else {
             return None;
         };
         let is_operator = !matches!(operation, ReductionOperation::Declared(_));
@@ -216,9 +245,14 @@ impl Builder<'_> {
             operation,
             ReductionOperation::BitAnd | ReductionOperation::BitOr | ReductionOperation::BitXor
         );
+        // The elements of a section may stand behind a pointer.
+        let reduced = match section.as_ref().is_some_and(|steps| !steps.is_empty()) {
+            true => self.types.element(symbol.ty).unwrap_or(symbol.ty),
+            false => symbol.ty,
+        };
         let element = self
             .types
-            .object_type(self.types.innermost_element(symbol.ty));
+            .object_type(self.types.innermost_element(reduced));
         let has_fractions = matches!(
             self.types.get(element).kind,
             TypeKind::Named {

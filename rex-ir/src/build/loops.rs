@@ -34,10 +34,16 @@ impl<'u> Builder<'u> {
                 false => self.loop_among_others(current),
             };
             let Some(node) = only.or(among) else {
-                let what = if loops.is_empty() {
-                    "must be followed by a `for` loop"
+                let (what, help) = if loops.is_empty() {
+                    (
+                        "must be followed by a `for` loop",
+                        "put the directive directly before the loop, or leave its loop construct out",
+                    )
                 } else {
-                    "needs more nested `for` loops"
+                    (
+                        "needs more nested `for` loops",
+                        "write a smaller number, or move what stands between the loops into the innermost one",
+                    )
                 };
                 let diagnostic = Diagnostic::new(
                     Code::NotCanonicalLoop,
@@ -47,7 +53,8 @@ impl<'u> Builder<'u> {
                 .with_secondary(self.at(pragma), "for this directive")
                 .with_note(
                     "`collapse(n)` applies to n loops, each directly inside the one around it",
-                );
+                )
+                .with_help(help);
                 self.diagnostics.push(diagnostic);
                 return None;
             };

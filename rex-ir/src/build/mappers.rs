@@ -179,7 +179,7 @@ impl Builder<'_> {
         Some(iterators)
     }
 
-    fn read_iterator(&self, whole: TextRange) -> Option<MapIterator> {
+    pub(super) fn read_iterator(&self, whole: TextRange) -> Option<MapIterator> {
         let text = self.text(whole);
         let (declaration, _) = text.split_once('=')?;
         let (before, name) = match declaration.trim().rsplit_once(|c: char| !is_word(c)) {

@@ -361,7 +361,8 @@ impl<'u> Builder<'u> {
                 "`{text}` takes an element of something that is neither an array nor a pointer"
             ),
         )
-        .with_note(format!("its type is `{spelled}`"));
+        .with_note(format!("its type is `{spelled}`"))
+        .with_help("leave the brackets out, or name an array or a pointer before them");
         self.diagnostics.push(diagnostic);
         None
     }

@@ -9,8 +9,10 @@ mod c_only;
 mod carriers;
 mod case_ranges;
 mod clause_items;
+mod clause_modifiers;
 mod clause_numbers;
 mod clause_rules;
+mod clause_subscripts;
 mod clauses;
 mod closures;
 mod collapse;
@@ -18,6 +20,7 @@ mod constant_values;
 mod constructs;
 mod contiguous;
 mod conversions;
+mod critical;
 mod declare_target;
 mod dependent_members;
 mod designators;
@@ -77,6 +80,7 @@ use crate::static_member::StaticMember;
 use crate::symbol::{ScopeId, ScopeTree, Symbol, SymbolId};
 use crate::symbol_index::SymbolIndex;
 use crate::ty::{RecordId, TypeId, TypeTable};
+use crate::untranslatable::Untranslatable;
 
 /// Builds the program of a unit.
 pub fn build(sources: SourceMap, unit: Unit) -> (Program, Diagnostics) {
@@ -157,7 +161,7 @@ struct Builder<'u> {
     static_member_instances: indexmap::IndexMap<SymbolId, SymbolId>,
     static_member_uses: Vec<(TextRange, SymbolId)>,
     alignments: Vec<(TextRange, TextRange)>,
-    untranslatable: Vec<(TextRange, SmolStr)>,
+    untranslatable: Vec<Untranslatable>,
     instances: Instances,
     diagnostics: Diagnostics,
     /// Types of headers by name, `None` while being read or when there is none.
@@ -215,7 +219,7 @@ struct Built {
     static_member_instances: indexmap::IndexMap<SymbolId, SymbolId>,
     static_member_uses: Vec<(TextRange, SymbolId)>,
     alignments: Vec<(TextRange, TextRange)>,
-    untranslatable: Vec<(TextRange, SmolStr)>,
+    untranslatable: Vec<Untranslatable>,
     instances: Instances,
     diagnostics: Diagnostics,
 }
@@ -352,6 +356,15 @@ impl<'u> Builder<'u> {
             file: self.unit.file,
             range,
         }
+    }
+
+    /// Notes text that device code cannot have, with the reason and what to write instead.
+    fn cannot_write(&mut self, at: TextRange, reason: &'static str, help: &'static str) {
+        self.untranslatable.push(Untranslatable {
+            at,
+            reason: SmolStr::new_static(reason),
+            help: SmolStr::new_static(help),
+        });
     }
 
     fn report(

@@ -14,11 +14,7 @@ impl<'u> Builder<'u> {
     pub(super) fn choose(&mut self, selection: Node<'u>) {
         match self.selected(selection, selection.range()) {
             Some(value) => self.keep_only(selection.range(), value.range()),
-            None => self.untranslatable.push((
-                selection.range(),
-                "C++ has no `_Generic`, and the type of the selecting expression is not known"
-                    .into(),
-            )),
+            None => self.cannot_write(selection.range(), "C++ has no `_Generic`, and the type of the selecting expression is not known", "give the value a variable with a type, and select by that, or write the chosen expression"),
         }
     }
 
@@ -100,10 +96,11 @@ impl<'u> Builder<'u> {
                     let value = format_smolstr!("{}", i32::from(value));
                     self.conversions.push((all, value));
                 }
-                None => self.untranslatable.push((
+                None => self.cannot_write(
                     all,
-                    "C++ has no `__builtin_types_compatible_p`, and the types are not known".into(),
-                )),
+                    "C++ has no `__builtin_types_compatible_p`, and the types are not known",
+                    "write the value",
+                ),
             },
             ("__builtin_choose_expr", [condition, first, second]) => {
                 match self.value_of_choice(*condition) {
@@ -111,10 +108,7 @@ impl<'u> Builder<'u> {
                         let chosen = if value == 0 { second } else { first };
                         self.keep_only(all, *chosen);
                     }
-                    None => self.untranslatable.push((
-                        all,
-                        "C++ has no `__builtin_choose_expr`, and the value of the condition is not known".into(),
-                    )),
+                    None => self.cannot_write(all, "C++ has no `__builtin_choose_expr`, and the value of the condition is not known", "write the chosen expression"),
                 }
             }
             _ => {}
@@ -190,10 +184,11 @@ impl<'u> Builder<'u> {
                     .iter()
                     .any(|name| name == "_Generic")
             {
-                self.untranslatable.push((
+                self.cannot_write(
                     token.range,
-                    "C++ has no `_Generic`, which this macro writes".into(),
-                ));
+                    "C++ has no `_Generic`, which this macro writes",
+                    "write the chosen expression in place of the macro",
+                );
             }
         }
     }
@@ -256,7 +251,7 @@ fn usual_words(spelling: &str) -> Option<Vec<&str>> {
     let is_unsigned = words.contains(&"unsigned");
     words.retain(|word| *word != "signed" || is_character);
     let alone = |word: &&str| matches!(*word, "long" | "short" | "char" | "__int128");
-    if is_unsigned || words.iter().any(|word| alone(word)) {
+    if is_unsigned || words.iter().any(alone) {
         words.retain(|word| *word != "int");
     }
     words.sort_unstable();

@@ -51,10 +51,11 @@ impl<'u> Builder<'u> {
                 .filter(|_| declarators.len() == 1);
             let name = declared_name(*declarator).map(|name| SmolStr::from(name.text()));
             let (Some(value), Some(name)) = (value, name) else {
-                self.untranslatable.push((
+                self.cannot_write(
                     declaration.range(),
-                    "CUDA has no rows of run-time length; give this pointer a declaration of its own, with its value".into(),
-                ));
+                    "CUDA has no rows of run-time length",
+                    "give this pointer a declaration of its own, with its value",
+                );
                 return;
             };
             let address = match self.cast_operand(value) {

@@ -173,11 +173,12 @@ pub(super) fn untranslatable(cx: &mut PassCx<'_>, texts: &[TextRange]) {
         let end = after.checked_sub(1).map(|last| ends[last]);
         end.is_some_and(|end| at.end() <= end)
     };
-    for (at, reason) in cx.program.untranslatable.clone() {
-        if is_in_device_code(at) {
+    for text in cx.program.untranslatable.clone() {
+        if is_in_device_code(text.at) {
             let diagnostic = cx
-                .diagnostic(Code::UnsupportedStatement, at, headline)
-                .with_note(reason.to_string());
+                .diagnostic(Code::UnsupportedStatement, text.at, headline)
+                .with_note(text.reason.to_string())
+                .with_help(text.help.to_string());
             cx.diagnostics.push(diagnostic);
         }
     }

@@ -73,7 +73,8 @@ impl Assembly<'_, '_> {
         if spelled.contains('{') {
             return self.refuse(
                 capture,
-                "its type has no name that the kernel could use; give the struct a tag",
+                "its type has no name that the kernel could use",
+                "give the struct a tag",
             );
         }
         if spelled.split_whitespace().any(|word| word == "_Complex")
@@ -81,19 +82,22 @@ impl Assembly<'_, '_> {
         {
             return self.refuse(
                 capture,
-                "complex types of C have no counterpart in device code; use `std::complex`",
+                "complex types of C have no counterpart in device code",
+                "use `std::complex`",
             );
         }
         if spelled.split_whitespace().any(|word| word == "auto") {
             return self.refuse(
                 capture,
-                "its type is `auto` and its initializer does not say which; write the type",
+                "its type is `auto` and its initializer does not say which",
+                "write the type",
             );
         }
         if types.may_have_members(ty) && namer::CUDA_VARIABLES.contains(&name.as_str()) {
             return self.refuse(
                 capture,
-                "CUDA has an object of this name with members in device code; rename the variable",
+                "CUDA has an object of this name with members in device code",
+                "rename the variable",
             );
         }
         let pointee = match types.get(types.desugar(ty)).kind {
@@ -103,7 +107,8 @@ impl Assembly<'_, '_> {
         if types.is_variably_modified(types.innermost_element(pointee)) {
             return self.refuse(
                 capture,
-                "it holds pointers to arrays whose extents are known at run time; assign the one that the region needs to a variable",
+                "it holds pointers to arrays whose extents are known at run time",
+                "assign the one that the region needs to a variable",
             );
         }
         let argument = namer::argument(&name);
@@ -438,14 +443,15 @@ impl Assembly<'_, '_> {
             })
     }
 
-    fn refuse(&mut self, capture: &Capture, why: &str) {
+    fn refuse(&mut self, capture: &Capture, why: &str, help: &str) {
         let name = rex_ir::print::object_name(self.program, capture.object);
         let diagnostic = Diagnostic::new(
             Code::UnsupportedCapture,
             self.program.at(capture.at),
             format!("`{name}` cannot be captured by this region"),
         )
-        .with_note(why);
+        .with_note(why)
+        .with_help(help);
         self.planner.errors.push(diagnostic);
     }
 }

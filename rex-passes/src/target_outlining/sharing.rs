@@ -269,10 +269,13 @@ impl Planner<'_> {
         let refuse =
             |code, headline: String| Diagnostic::new(code, self.program.at(sharing.at), headline);
         let Some(steps) = section else {
-            return Err(Box::new(refuse(
-                Code::ReductionOperand,
-                format!("`{item}` is no array section that could be reduced"),
-            )));
+            return Err(Box::new(
+                refuse(
+                    Code::ReductionOperand,
+                    format!("`{item}` is no array section that could be reduced"),
+                )
+                .with_help("name a variable, or a section of one: `a[0:n]`"),
+            ));
         };
         let is_array = matches!(types.get(types.desugar(ty)).kind, TypeKind::Array { .. });
         if steps.is_empty() {
@@ -292,7 +295,8 @@ impl Planner<'_> {
                         Code::ReductionOperand,
                         format!("`{item}` cannot be reduced"),
                     )
-                    .with_note(format!("its type is `{}`", types.spell(ty))),
+                    .with_note(format!("its type is `{}`", types.spell(ty)))
+                    .with_help("reduce a number, or declare a reduction for the type with `declare reduction`"),
                 ));
             }
             if !is_array || self.is_small(ty) {

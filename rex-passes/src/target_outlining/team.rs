@@ -146,6 +146,7 @@ impl<'p> Team<'_, 'p> {
                 self.refuse(
                     case.range(),
                     "this statement stands in front of every `case`",
+                    "move it before the `switch`, or behind a `case`",
                 );
                 return Plan::Nothing;
             }
@@ -165,13 +166,13 @@ impl<'p> Team<'_, 'p> {
         together(before)
     }
 
-    pub(super) fn refuse(&mut self, at: TextRange, what: &str) {
+    pub(super) fn refuse(&mut self, at: TextRange, what: &str, help: &str) {
         let diagnostic = rex_syntax::diag::Diagnostic::new(
             rex_syntax::diag::Code::UnsupportedStatement,
             self.program().at(at),
             what,
         );
-        self.planner.errors.push(diagnostic);
+        self.planner.errors.push(diagnostic.with_help(help));
     }
 
     fn construct_of(&self, node: Node<'p>) -> Option<ConstructId> {

@@ -106,7 +106,7 @@ impl<'p> Parser<'p> {
     fn unknown_directive(&mut self, line: &PragmaLine) -> Directive {
         let first = self.tokens.first().map_or(line.range, |token| token.range);
         let word = slice(self.text, first);
-        let mut diagnostic = match self.tokens.first() {
+        let diagnostic = match self.tokens.first() {
             None => self.error(
                 Code::UnknownDirective,
                 first,
@@ -121,10 +121,11 @@ impl<'p> Parser<'p> {
         let first_words = Leaf::ALL
             .iter()
             .map(|leaf| leaf.spelling().split(' ').next().unwrap_or_default());
-        if let Some(meant) = closest(word, first_words) {
-            diagnostic = diagnostic.with_help(format!("did you mean `{meant}`?"));
-        }
-        self.diagnostics.push(diagnostic);
+        let help = match closest(word, first_words) {
+            Some(meant) => format!("did you mean `{meant}`?"),
+            None => "write the name of a directive behind `omp`, or remove the line".to_owned(),
+        };
+        self.diagnostics.push(diagnostic.with_help(help));
         Directive {
             range: line.range,
             name_range: first,
@@ -223,11 +224,16 @@ impl<'p> Parser<'p> {
         );
         let names = ClauseName::ALL.iter().map(|name| name.spelling());
         if Leaf::ALL.iter().any(|leaf| leaf.spelling() == word) {
-            diagnostic = diagnostic.with_note(format!(
-                "`{word}` is a directive; it cannot be combined with what stands before it"
-            ));
-        } else if let Some(meant) = closest(word, names) {
-            diagnostic = diagnostic.with_help(format!("did you mean `{meant}`?"));
+            diagnostic = diagnostic
+                .with_note(format!(
+                    "`{word}` is a directive; it cannot be combined with what stands before it"
+                ))
+                .with_help("write it on a line of its own");
+        } else {
+            diagnostic = diagnostic.with_help(match closest(word, names) {
+                Some(meant) => format!("did you mean `{meant}`?"),
+                None => format!("remove `{word}`, or write the clause that is meant"),
+            });
         }
         self.diagnostics.push(diagnostic);
         ClauseName::Unknown

@@ -22,6 +22,7 @@ impl<'p> Team<'_, 'p> {
             self.refuse(
                 TextRange::new(node.range().start(), body.range().start()),
                 "this range-based loop around a parallel region is not supported in a target region",
+                "write a loop that counts, with the element as a variable of its body",
             );
             return Plan::Nothing;
         };

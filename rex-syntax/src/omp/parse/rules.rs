@@ -33,7 +33,10 @@ impl Parser<'_> {
                     clause.name_range,
                     format!("`{directive}` takes no clause `{spelling}`"),
                 )
-                .with_note(format!("`{spelling}` belongs to {}", others.join(", ")));
+                .with_note(format!("`{spelling}` belongs to {}", others.join(", ")))
+                .with_help(format!(
+                    "leave `{spelling}` out, or write it on one of these directives"
+                ));
             self.diagnostics.push(diagnostic);
         }
     }
@@ -110,7 +113,8 @@ impl Parser<'_> {
                         modifier.word,
                         format!("`{directive}` takes no map type `{word}`"),
                     )
-                    .with_note(format!("its map types are {choice}"));
+                    .with_note(format!("its map types are {choice}"))
+                    .with_help("write one of these, or leave the type out where it has a default");
                 self.diagnostics.push(diagnostic);
             }
         }

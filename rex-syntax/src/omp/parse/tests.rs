@@ -187,8 +187,11 @@ fn expressions_with_modifiers() {
               Depend iterator<i=0:n>: in: a[i]
               Depend source:
             REX0104 `num_teams` `target` takes no clause `num_teams`
+                leave `num_teams` out, or write it on one of these directives
             REX0104 `schedule` `target` takes no clause `schedule`
+                leave `schedule` out, or write it on one of these directives
             REX0104 `schedule` `target` takes no clause `schedule`
+                leave `schedule` out, or write it on one of these directives
             REX0105 `schedule(static)` clause `schedule` may appear once on a directive
                 keep one of the two
         "#]],
@@ -247,6 +250,7 @@ fn mistakes_are_reported_and_parsing_goes_on() {
             REX0103 `` the parentheses of `collapse` are empty
                 write an argument between them, or leave the clause out
             REX0104 `collapse` `target` takes no clause `collapse`
+                leave `collapse` out, or write it on one of these directives
             REX0105 `nowait` clause `nowait` may appear once on a directive
                 keep one of the two
         "#]],
@@ -263,17 +267,19 @@ fn mistakes_are_reported_and_parsing_goes_on() {
     check(
         "#pragma omp for parallel",
         expect![[r#"
-        for
-          Unknown
-        REX0102 `parallel` `parallel` is no OpenMP clause
-    "#]],
+            for
+              Unknown
+            REX0102 `parallel` `parallel` is no OpenMP clause
+                write it on a line of its own
+        "#]],
     );
     check(
         "#pragma omp",
         expect![[r#"
 
-        REX0101 `#pragma omp` `#pragma omp` names no directive
-    "#]],
+            REX0101 `#pragma omp` `#pragma omp` names no directive
+                write the name of a directive behind `omp`, or remove the line
+        "#]],
     );
     check(
         "#pragma omp target + x",
@@ -283,6 +289,7 @@ fn mistakes_are_reported_and_parsing_goes_on() {
             REX0103 `+` expected a clause, found `+`
                 remove it, or write the clause that is meant
             REX0102 `x` `x` is no OpenMP clause
+                remove `x`, or write the clause that is meant
         "#]],
     );
 }
@@ -292,19 +299,21 @@ fn clauses_of_other_directives_are_reported() {
     check(
         "#pragma omp target nowait schedule(static)",
         expect![[r#"
-        target
-          Nowait
-          Schedule static:
-        REX0104 `schedule` `target` takes no clause `schedule`
-    "#]],
+            target
+              Nowait
+              Schedule static:
+            REX0104 `schedule` `target` takes no clause `schedule`
+                leave `schedule` out, or write it on one of these directives
+        "#]],
     );
     check(
         "#pragma omp parallel for nowait",
         expect![[r#"
-        parallel for
-          Nowait
-        REX0104 `nowait` `parallel for` takes no clause `nowait`
-    "#]],
+            parallel for
+              Nowait
+            REX0104 `nowait` `parallel for` takes no clause `nowait`
+                leave `nowait` out, or write it on one of these directives
+        "#]],
     );
     check(
         "#pragma omp target parallel for nowait copyin(x)",
@@ -313,6 +322,7 @@ fn clauses_of_other_directives_are_reported() {
               Nowait
               Copyin x
             REX0104 `copyin` `target parallel for` takes no clause `copyin`
+                leave `copyin` out, or write it on one of these directives
         "#]],
     );
     check(
@@ -405,12 +415,13 @@ fn misspelt_words_of_a_name_are_put_right() {
     check(
         "#pragma omp parallel for smid nowait",
         expect![[r#"
-        parallel for simd
-          Nowait
-        REX0101 `smid` `smid` is no OpenMP directive
-            did you mean `simd`?
-        REX0104 `nowait` `parallel for simd` takes no clause `nowait`
-    "#]],
+            parallel for simd
+              Nowait
+            REX0101 `smid` `smid` is no OpenMP directive
+                did you mean `simd`?
+            REX0104 `nowait` `parallel for simd` takes no clause `nowait`
+                leave `nowait` out, or write it on one of these directives
+        "#]],
     );
     check(
         "#pragma omp for colapse(2)",
@@ -461,20 +472,22 @@ fn data_directives_need_their_clauses() {
     check(
         "#pragma omp target enter data map(from: a) map(to: b) map(c)",
         expect![[r#"
-        target enter data
-          Map from: a
-          Map to: b
-          Map c
-        REX0104 `from` `target enter data` takes no map type `from`
-    "#]],
+            target enter data
+              Map from: a
+              Map to: b
+              Map c
+            REX0104 `from` `target enter data` takes no map type `from`
+                write one of these, or leave the type out where it has a default
+        "#]],
     );
     check(
         "#pragma omp target exit data map(always, to: a)",
         expect![[r#"
-        target exit data
-          Map always: to: a
-        REX0104 `to` `target exit data` takes no map type `to`
-    "#]],
+            target exit data
+              Map always: to: a
+            REX0104 `to` `target exit data` takes no map type `to`
+                write one of these, or leave the type out where it has a default
+        "#]],
     );
     check(
         "#pragma omp target data use_device_ptr(p)",
@@ -520,6 +533,7 @@ fn directive_names_say_what_a_clause_is_for() {
             REX0103 `teams` `teams` is no construct of `target parallel for`
                 name a construct that the directive is made of, or none for all of them
             REX0104 `collapse` `parallel` takes no clause `collapse`
+                leave `collapse` out, or write it on one of these directives
         "#]],
     );
 }

@@ -1,0 +1,113 @@
+//! Subscripts and sections of list items: their bounds are integers, and what they are taken of has elements of a size.
+
+use rex_syntax::TextRange;
+use rex_syntax::diag::{Code, Diagnostic};
+use rex_syntax::omp::clause::{Clause, ListItem, Locator, Section, Step};
+
+use super::Builder;
+use crate::ty::{Meaning, TypeId, TypeKind};
+
+impl Builder<'_> {
+    /// Reports subscripts of a clause's list items that no array takes.
+    pub(super) fn wrong_subscripts(&mut self, clause: &Clause) -> Vec<Diagnostic> {
+        let mut found = Vec::new();
+        for item in clause.items() {
+            self.check_subscripts(item, &mut found);
+        }
+        found
+    }
+
+    fn check_subscripts(&mut self, item: &ListItem, found: &mut Vec<Diagnostic>) {
+        let Locator::Path(path) = &item.locator else {
+            return;
+        };
+        let name = self.text(path.root);
+        let Some(symbol) = self.scopes.resolve(&self.symbols, name, path.root) else {
+            return;
+        };
+        let symbol = &self.symbols[symbol];
+        if !symbol.kind.is_variable() {
+            return;
+        }
+        let mut ty = Some(symbol.ty);
+        for step in &path.steps {
+            let Some(known) = ty else {
+                return;
+            };
+            ty = match step {
+                Step::Member(member) => self.member_type(known, self.text(*member)),
+                Step::Arrow(member) => {
+                    let target = self.types.element(known);
+                    target.and_then(|target| self.member_type(target, self.text(*member)))
+                }
+                Step::Deref => self.types.element(known),
+                Step::Shape(_) => None,
+                Step::Index(index) => {
+                    let element = self.types.element(known);
+                    if element.is_some() {
+                        found.extend(self.wrong_bound(*index, "an index"));
+                    }
+                    element
+                }
+                Step::Section(section) => {
+                    let element = self.types.element(known);
+                    if let Some(element) = element {
+                        self.check_section(section, element, item, found);
+                    }
+                    element
+                }
+            };
+        }
+    }
+
+    fn check_section(
+        &mut self,
+        section: &Section,
+        element: TypeId,
+        item: &ListItem,
+        found: &mut Vec<Diagnostic>,
+    ) {
+        let bounds = [
+            (section.lower, "the first index of a section"),
+            (section.length, "the length of a section"),
+            (section.stride, "the stride of a section"),
+        ];
+        for (bound, what) in bounds {
+            found.extend(bound.and_then(|bound| self.wrong_bound(bound, what)));
+        }
+        if self.is_void(element) {
+            let text = self.text(item.range);
+            let headline = format!("`{text}` has elements of no size");
+            found.push(
+                Diagnostic::new(Code::MapListItem, self.at(section.range), headline)
+                    .with_note("it is a section of what a `void *` points to")
+                    .with_help("convert it to a pointer to its elements before, and name that: `char *bytes = p;`"),
+            );
+        }
+    }
+
+    /// A bound that is no integer.
+    fn wrong_bound(&mut self, bound: TextRange, what: &str) -> Option<Diagnostic> {
+        if self.has_macros(bound) {
+            return None;
+        }
+        let ty = self.type_of_expression(bound)?;
+        self.is_no_integer(ty).then(|| {
+            let text = self.text(bound);
+            let headline = format!("{what} is an integer: `{text}` is none");
+            Diagnostic::new(Code::MapListItem, self.at(bound), headline)
+                .with_note(format!("its type is `{}`", self.types.spell(ty)))
+                .with_help("write an integer, or convert it: `(int)x`")
+        })
+    }
+
+    fn is_void(&self, ty: TypeId) -> bool {
+        matches!(
+            self.types.get(self.types.object_type(ty)).kind,
+            TypeKind::Named {
+                meaning: Meaning::Void,
+                ..
+            }
+        )
+    }
+}

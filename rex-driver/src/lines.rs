@@ -11,7 +11,7 @@ use rex_emit::{Artifact, ArtifactKind};
 use rex_syntax::lex::{TokenKind, tokens};
 use rex_syntax::source::{Language, SourceFile};
 use rex_syntax::{TextRange, TextSize};
-use similar::{Algorithm, DiffOp, capture_diff_slices};
+use similar::{Algorithm, DiffOp, capture_diff_slices, diff_ratio};
 
 use crate::session::Lowered;
 
@@ -43,6 +43,15 @@ const PEDANTIC: [&str; 5] = [
 /// What some editors put in front of a UTF-8 text.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
+/// Whose a line is that lowering changed and did not make.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Edited {
+    /// The user's: what device compilers say of it is for the user.
+    OfUser,
+    /// As good as generated, so that nobody is warned of it.
+    Generated,
+}
+
 /// How places are given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Markers {
@@ -71,7 +80,12 @@ fn with_markers(lowered: &Lowered, artifact: &Artifact, path: &Path, markers: Ma
     match artifact.kind {
         ArtifactKind::Host | ArtifactKind::Device => {
             let lowered_text = &artifact.bytes;
-            with_line_markers(&lowered.bytes, &lowered.path, lowered_text, path, markers)
+            let edited = match artifact.kind {
+                ArtifactKind::Device => Edited::OfUser,
+                _ => Edited::Generated,
+            };
+            let names = (lowered.path.as_path(), path);
+            with_line_markers(&lowered.bytes, lowered_text, names, markers, edited)
         }
         _ => artifact.bytes.clone(),
     }
@@ -86,10 +100,10 @@ fn tells(old: &[u8], new: &[u8]) -> bool {
 /// A marker is left out where it would end up inside a comment, a string or a continued line.
 fn with_line_markers(
     original: &[u8],
-    original_name: &Path,
     lowered: &[u8],
-    lowered_name: &Path,
+    (original_name, lowered_name): (&Path, &Path),
     markers: Markers,
+    edited: Edited,
 ) -> Vec<u8> {
     // It is one at the beginning of a file only.
     let without_mark = |text| <[u8]>::strip_prefix(text, BYTE_ORDER_MARK);
@@ -100,7 +114,7 @@ fn with_line_markers(
     };
     let old: Vec<&[u8]> = original.split_inclusive(|&byte| byte == b'\n').collect();
     let new: Vec<&[u8]> = lowered.split_inclusive(|&byte| byte == b'\n').collect();
-    let starts = shared_runs(&old, &new);
+    let starts = shared_runs(&old, &new, edited);
     let unfit = unfit_lines(lowered, &new);
     let mut out = Vec::with_capacity(lowered.len() + 1024);
     out.extend(mark);
@@ -129,7 +143,7 @@ fn with_line_markers(
 }
 
 /// Where runs begin in the new file: shared ones with their 1-based line in the old file, others with `None`.
-fn shared_runs(old: &[&[u8]], new: &[&[u8]]) -> Vec<(usize, Option<usize>)> {
+fn shared_runs(old: &[&[u8]], new: &[&[u8]], edited: Edited) -> Vec<(usize, Option<usize>)> {
     let mut starts: Vec<(usize, Option<usize>)> = Vec::new();
     let keys = |lines: &[&'_ [u8]]| -> Vec<Vec<u8>> {
         let bare = lines.iter().map(|line| line.trim_ascii().to_vec());
@@ -138,6 +152,25 @@ fn shared_runs(old: &[&[u8]], new: &[&[u8]]) -> Vec<(usize, Option<usize>)> {
     for op in capture_diff_slices(Algorithm::Patience, &keys(old), &keys(new)) {
         let (new_index, place) = match op {
             DiffOp::Delete { .. } => continue,
+            DiffOp::Replace {
+                old_index,
+                old_len,
+                new_index,
+                new_len,
+            } if edited == Edited::OfUser => {
+                let lines = (
+                    &old[old_index..old_index + old_len],
+                    &new[new_index..new_index + new_len],
+                );
+                let places = edited_lines(lines.0, lines.1);
+                for (idx, place) in places.into_iter().enumerate() {
+                    let place = place.map(|old_idx| old_index + old_idx + 1);
+                    if place.is_some() || starts.last().is_none_or(|(_, last)| last.is_some()) {
+                        starts.push((new_index + idx, place));
+                    }
+                }
+                continue;
+            }
             DiffOp::Insert { new_index, .. } | DiffOp::Replace { new_index, .. } => {
                 (new_index, None)
             }
@@ -157,6 +190,34 @@ fn shared_runs(old: &[&[u8]], new: &[&[u8]]) -> Vec<(usize, Option<usize>)> {
         }
     }
     starts
+}
+
+/// The line that each new one was made of, if it is still much like it. Both stand in one order.
+fn edited_lines(old: &[&[u8]], new: &[&[u8]]) -> Vec<Option<usize>> {
+    const MAX_LINES: usize = 64;
+    let mut places = vec![None; new.len()];
+    if old.len() > MAX_LINES || new.len() > MAX_LINES {
+        return places;
+    }
+    let mut next = 0;
+    for (place, line) in places.iter_mut().zip(new) {
+        let made_of = (next..old.len()).find(|idx| is_edited(old[*idx], line));
+        if let Some(idx) = made_of {
+            *place = Some(idx);
+            next = idx + 1;
+        }
+    }
+    places
+}
+
+/// Whether most of a line is in another, in one order.
+fn is_edited(old: &[u8], new: &[u8]) -> bool {
+    let (old, new) = (old.trim_ascii(), new.trim_ascii());
+    if old.len() < 8 || new.len() < 8 {
+        return false;
+    }
+    let operations = capture_diff_slices(Algorithm::Myers, old, new);
+    diff_ratio(&operations, old.len(), new.len()) > 0.7
 }
 
 /// Lines that begin inside a comment or a string, or that continue the line before.
@@ -186,13 +247,35 @@ mod tests {
     use super::*;
     use expect_test::{Expect, expect};
 
+    #[test]
+    fn a_line_that_is_still_much_the_same_keeps_its_place() {
+        let marked = with_line_markers(
+            b"struct A { int get() const; };\nint x;\n",
+            b"#include \"h\"\nstruct A { __device__ int get() const; };\nint made;\nint x;\n",
+            (Path::new("a.c"), Path::new("w/rose_a.c")),
+            Markers::Standard,
+            Edited::OfUser,
+        );
+        expect![[r##"
+                #line 2 "w/rose_a.c"
+                #include "h"
+                #line 1 "a.c"
+                struct A { __device__ int get() const; };
+                #line 6 "w/rose_a.c"
+                int made;
+                #line 2 "a.c"
+                int x;
+            "##]]
+        .assert_eq(std::str::from_utf8(&marked).unwrap());
+    }
+
     fn check_marked(original: &str, lowered: &str, expected: Expect) {
         let marked = with_line_markers(
             original.as_bytes(),
-            Path::new("a.c"),
             lowered.as_bytes(),
-            Path::new("w/rose_a.c"),
+            (Path::new("a.c"), Path::new("w/rose_a.c")),
             Markers::Standard,
+            Edited::Generated,
         );
         expected.assert_eq(std::str::from_utf8(&marked).unwrap());
     }
@@ -237,10 +320,10 @@ mod tests {
     fn device_files_indent_lines_anew() {
         let marked = with_line_markers(
             b"int main(void) {\n#pragma omp target\n  {\n    total += weight(3);\n  }\n}\n",
-            Path::new("a.c"),
             b"__global__ void k() {\n  int &total = *total__arg;\n      total += weight(3);\n}\n",
-            Path::new("rex_lib_a.cu"),
+            (Path::new("a.c"), Path::new("rex_lib_a.cu")),
             Markers::Standard,
+            Edited::OfUser,
         );
         expect![[r##"
             #line 2 "rex_lib_a.cu"
@@ -258,10 +341,10 @@ mod tests {
     fn generated_lines_can_be_those_of_a_system_header() {
         let marked = with_line_markers(
             b"int x;\n#pragma omp target\nint y;\n",
-            Path::new("a \"b\".c"),
             b"int x;\nlaunch();\nint y;\n",
-            Path::new("rose_a.c"),
+            (Path::new("a \"b\".c"), Path::new("rose_a.c")),
             Markers::OfSystemHeaders,
+            Edited::Generated,
         );
         expect![[r##"
             # 1 "a \"b\".c"

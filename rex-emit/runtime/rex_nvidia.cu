@@ -399,6 +399,12 @@ REX_ONE_OF_MANY __attribute__((visibility("default"))) char REX_PASTE(rex_image_
 // For what nvcc has included by now, such as std::swap, this may have been given as "of both sides". Algorithms should be so, too, but not
 // containers: functions of both sides may not throw.
 #if __has_include(<bits/stl_algo.h>)
+#ifndef _ALGORITHMFWD_H
+#define REX_STABLE_ALGORITHMS // which take memory for a while in the library, see below
+#define stable_sort rex_host_stable_sort
+#define inplace_merge rex_host_inplace_merge
+#define stable_partition rex_host_stable_partition
+#endif
 #include <array>
 #include <bits/refwrap.h>
 #include <bits/stl_algo.h>
@@ -407,6 +413,21 @@ REX_ONE_OF_MANY __attribute__((visibility("default"))) char REX_PASTE(rex_image_
 #if __cplusplus >= 201703L
 #include <optional>
 #endif
+#ifdef REX_STABLE_ALGORITHMS
+#undef stable_sort
+#undef inplace_merge
+#undef stable_partition
+#endif
+#if __cplusplus < 202002L
+#pragma push_macro("_GLIBCXX20_CONSTEXPR")
+#undef _GLIBCXX20_CONSTEXPR
+#define _GLIBCXX20_CONSTEXPR
+#include <unordered_map>
+#include <vector>
+#pragma pop_macro("_GLIBCXX20_CONSTEXPR")
+#endif
+#include <functional>
+#include <numeric>
 #endif
 #undef _GLIBCXX20_CONSTEXPR
 #if __cplusplus >= 202002L
@@ -414,6 +435,61 @@ REX_ONE_OF_MANY __attribute__((visibility("default"))) char REX_PASTE(rex_image_
 #else
 #define _GLIBCXX20_CONSTEXPR
 #endif
+#endif
+
+#ifdef REX_STABLE_ALGORITHMS
+
+namespace std {
+
+struct rex_less {
+  template <typename Left, typename Right> __host__ __device__ bool operator()(const Left &left, const Right &right) const {
+    return left < right;
+  }
+};
+
+template <typename At, typename Less> __host__ __device__ void inplace_merge(At first, At middle, At last, Less less) {
+  while (first != middle && middle != last) {
+    if (!less(*middle, *first)) {
+      ++first;
+      continue;
+    }
+    // The elements behind the middle that belong in front of the first one.
+    At end = middle;
+    while (end != last && less(*end, *first)) ++end;
+    auto n_moved = end - middle;
+    std::rotate(first, middle, end);
+    first += n_moved + 1;
+    middle = end;
+  }
+}
+template <typename At> __host__ __device__ void inplace_merge(At first, At middle, At last) {
+  std::inplace_merge(first, middle, last, rex_less());
+}
+
+template <typename At, typename Less> __host__ __device__ void stable_sort(At first, At last, Less less) {
+  auto length = last - first;
+  for (decltype(length) width = 1; width < length; width *= 2)
+    for (decltype(length) at = 0; at + width < length; at += 2 * width)
+      std::inplace_merge(first + at, first + at + width, first + (at + 2 * width < length ? at + 2 * width : length), less);
+}
+template <typename At> __host__ __device__ void stable_sort(At first, At last) {
+  std::stable_sort(first, last, rex_less());
+}
+
+template <typename At, typename Is> __host__ __device__ At stable_partition(At first, At last, Is is) {
+  for (; first != last && is(*first); ++first) {
+  }
+  for (At at = first; at != last; ++at)
+    if (is(*at)) {
+      At next = at;
+      std::rotate(first, at, ++next);
+      ++first;
+    }
+  return first;
+}
+
+} // namespace std
+
 #endif
 
 #ifdef __GLIBCXX__

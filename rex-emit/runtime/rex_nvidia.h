@@ -818,6 +818,8 @@ template <typename Value> struct __attribute__((__visibility__("default"))) rex_
 #define REX_ENUM_OF(constant) decltype(constant)
 
 /// The type of a variable that the file does not spell.
+// A type in one word, in front of braces or several arguments.
+template <typename Type> using rex_object = Type;
 #define REX_TYPE_OF(variable) typename rex_plain<decltype(variable)>::rex_type
 template <typename Value> struct rex_plain {
   typedef typename std::remove_reference<Value>::type rex_type;

@@ -9,6 +9,7 @@ use std::process::{Command as Process, Output, Stdio};
 
 use rayon::prelude::*;
 
+use super::refusals::explained;
 use crate::error::Error;
 use crate::toolchain::HostCompiler;
 use crate::write::{Cache, Writer};
@@ -24,6 +25,18 @@ pub struct Command {
     pub input: Option<WrittenInput>,
     /// Its output, if that is worth keeping between builds.
     pub kept: Option<KeptOutput>,
+    /// How what it prints is passed on if it fails.
+    pub messages: Messages,
+}
+
+/// How the messages of a command that fails are passed on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Messages {
+    /// As they are.
+    #[default]
+    AsPrinted,
+    /// As nvcc's, some of which rex says in its own words.
+    OfNvcc,
 }
 
 /// A small file that a command reads and nothing else needs.
@@ -52,6 +65,7 @@ impl Command {
             args: Vec::new(),
             input: None,
             kept: None,
+            messages: Messages::AsPrinted,
         }
     }
 
@@ -62,6 +76,7 @@ impl Command {
             args: compiler.leading.clone(),
             input: None,
             kept: None,
+            messages: Messages::AsPrinted,
         }
     }
 
@@ -90,6 +105,12 @@ impl Command {
             file: file.to_owned(),
             key,
         });
+        self
+    }
+
+    /// Chooses how what the command prints is passed on if it fails.
+    pub fn with_messages(mut self, messages: Messages) -> Self {
+        self.messages = messages;
         self
     }
 
@@ -170,7 +191,12 @@ impl Plan {
                 let Some(output) = output? else { continue };
                 for text in [&output.stdout, &output.stderr] {
                     // A closed stream must not stop the build.
-                    let _ = messages.write_all(text);
+                    let _ = match command.messages {
+                        Messages::OfNvcc if !output.status.success() => {
+                            messages.write_all(explained(&String::from_utf8_lossy(text)).as_bytes())
+                        }
+                        Messages::OfNvcc | Messages::AsPrinted => messages.write_all(text),
+                    };
                 }
                 if !output.status.success() && failure.is_none() {
                     let status = output.status.to_string();

@@ -6,7 +6,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::command::{Command, folder_of};
+use super::command::{Command, Messages, folder_of};
 use super::{DeviceTarget, GENERATED_FOLDER, abi_define, prefix_map, string_define};
 use crate::flags::{CompilerFlags, Flag, FlagKind};
 use crate::toolchain::{DeviceCompiler, Family, HostCompiler};
@@ -216,6 +216,7 @@ impl DeviceBuild<'_> {
                     .arg(self.helpers.join("rex_nvidia.h"))
                     .args(self.common(unit, &["-Xcompiler", "-iquote", "-Xcompiler"]))
                     .args(nvcc_flags(unit.flags))
+                    .with_messages(Messages::OfNvcc)
             }
             DeviceTarget::Nvptx {
                 arch,

@@ -5,6 +5,7 @@
 
 pub mod command;
 mod image;
+mod refusals;
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};

@@ -158,7 +158,7 @@ impl<'u> Builder<'u> {
                 let value = declarator
                     .field(Field::Value)
                     .ok_or(err(initializer.range(), "the variable has no first value"))?;
-                (name, value, true)
+                (name, self.value_in_braces(initializer, value), true)
             }
             Kind::AssignmentExpression
                 if initializer
@@ -227,6 +227,20 @@ impl<'u> Builder<'u> {
             element: None,
             among: None,
         })
+    }
+
+    /// The only value in the braces of an initialization, `i{0}`, unless an object may be made of it as a whole.
+    fn value_in_braces(&self, declaration: Node<'u>, value: Node<'u>) -> Node<'u> {
+        let is_of_builtin_type = declaration.field(Field::Type).is_some_and(|ty| {
+            matches!(
+                ty.kind(),
+                Kind::PrimitiveType | Kind::SizedTypeSpecifier | Kind::PlaceholderTypeSpecifier
+            )
+        });
+        match value.kind() {
+            Kind::InitializerList if is_of_builtin_type => value.only_child().unwrap_or(value),
+            _ => value,
+        }
     }
 
     /// `for (T x : range)`

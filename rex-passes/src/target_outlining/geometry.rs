@@ -353,7 +353,7 @@ fn trips(program: &Program, construct: &Construct, shape: Shape) -> Option<Expr>
             .map(|canonical| canonical.variable.as_str())
             .collect();
         let simple = [canonical.lower, canonical.bound].into_iter().all(|range| {
-            !program.text(range).contains(['(', '[', '='])
+            !program.text(range).contains(['(', '[', '=', '{'])
                 && lex::identifiers(program.source(), range)
                     .all(|name| !inner_names.contains(&program.text(name)))
         });

@@ -72,7 +72,7 @@ impl BodyPrinter<'_> {
     /// The loop variable's value in the iteration with this number.
     pub(super) fn iteration_value(&self, canonical: &CanonicalLoop, index: &str) -> String {
         let types = &self.program.types;
-        let lower = self.words_of(canonical.lower);
+        let lower = self.first_value(canonical);
         let lower = lower.trim();
         let (sign, step) = match canonical.step {
             LoopStep::Increment => ("+", None),
@@ -108,6 +108,21 @@ impl BodyPrinter<'_> {
         }
     }
 
+    /// The first value of a loop variable as an expression, which an initializer in braces or with several arguments is not.
+    fn first_value(&self, canonical: &CanonicalLoop) -> String {
+        let words = self.words_of(canonical.lower);
+        let lower = words.trim();
+        let is_initializer =
+            lower.starts_with('{') || lower.starts_with('(') && lower.contains(',');
+        match is_initializer && !self.is_deduced(canonical) {
+            true => format!(
+                "rex_object<{}>{lower}",
+                self.program.types.spell(canonical.ty)
+            ),
+            false => lower.to_owned(),
+        }
+    }
+
     /// Whether only the compiler knows the type of a loop variable: that of its first value.
     fn is_deduced(&self, canonical: &CanonicalLoop) -> bool {
         let spelled = self.program.types.spell(canonical.ty);
@@ -118,7 +133,7 @@ impl BodyPrinter<'_> {
         if canonical.element.is_some() {
             return format!("rex_range_size({})", self.words_of(canonical.lower).trim());
         }
-        let lower = self.words_of(canonical.lower);
+        let lower = self.first_value(canonical);
         let bound = self.words_of(canonical.bound);
         let (lower, bound) = (lower.trim(), bound.trim());
         let (negative, step) = match canonical.step {

@@ -328,9 +328,9 @@ impl BodyPrinter<'_> {
         } else if value.starts_with('{') {
             let spelled = self.value_type(ty);
             match spelled.trim().contains(' ') {
-                // `struct S{1, 2}` is no expression.
+                // `struct S{1, 2}` is no expression, and `Row<int, 3>` may be an array.
                 true => format!(
-                    "{} = {value}; {name} = rex_initial;",
+                    "{} = {value}; rex_assign({name}, rex_initial);",
                     self.declare_mutable(ty, "rex_initial")
                 ),
                 false => format!("{name} = {}{value};", types.spell(ty)),

@@ -58,7 +58,8 @@ pub struct Derivation {
 pub struct SourceFile {
     name: SmolStr,
     language: Language,
-    bytes: Arc<[u8]>,
+    /// The bytes, where they are no UTF-8 and the text has others.
+    bytes: Option<Arc<[u8]>>,
     text: Arc<str>,
     lines: Arc<LineIndex>,
     derivation: Option<Derivation>,
@@ -72,13 +73,18 @@ impl SourceFile {
         language: Language,
         bytes: impl Into<Vec<u8>>,
     ) -> SourceFile {
-        let bytes: Vec<u8> = bytes.into();
-        let text = same_length_text(&bytes);
+        let (text, bytes) = match String::from_utf8(bytes.into()) {
+            Ok(text) => (text, None),
+            Err(error) => {
+                let bytes = error.into_bytes();
+                (same_length_text(&bytes), Some(bytes.into()))
+            }
+        };
         let lines = Arc::new(LineIndex::new(&text));
         SourceFile {
             name: name.into(),
             language,
-            bytes: bytes.into(),
+            bytes,
             text: text.into(),
             lines,
             derivation: None,
@@ -116,7 +122,7 @@ impl SourceFile {
 
     /// The exact bytes.
     pub fn bytes(&self) -> &[u8] {
-        &self.bytes
+        self.bytes.as_deref().unwrap_or(self.text.as_bytes())
     }
 
     /// Text of exactly the same length as [`SourceFile::bytes`].

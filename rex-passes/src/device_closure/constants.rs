@@ -9,9 +9,12 @@ use rex_ir::program::Program;
 use rex_ir::region::Call;
 use rex_ir::symbol::{SymbolId, SymbolKind};
 use rex_ir::ty::Category;
+use rex_syntax::kind::{Field, Kind};
+use rex_syntax::source::Language;
 use rex_syntax::{TextRange, lex};
 
 use super::reach::Search;
+use super::variables;
 
 /// Adds what the types of the unit name.
 pub(super) fn add_of_types(search: &mut Search<'_>) {
@@ -37,9 +40,26 @@ fn add_of_items(search: &mut Search<'_>, items: &[Item], constexpr_functions: &B
                         search.call(Call::of_function(name, at));
                     }
                 }
+                add_of_members(search, item.range);
             }
             _ => {}
         }
+    }
+}
+
+/// Adds what the values name that classes give their members: no constructor has to be written for them.
+fn add_of_members(search: &mut Search<'_>, class: TextRange) {
+    let program = search.program;
+    if program.language() != Language::Cxx {
+        return;
+    }
+    let root = program.unit.tree.root();
+    let members = root
+        .smallest_at(class)
+        .subtree()
+        .filter(|node| node.kind() == Kind::FieldDeclaration && class.contains_range(node.range()));
+    for value in members.flat_map(|member| member.fields(Field::DefaultValue)) {
+        variables::read_value(search, value.range());
     }
 }
 

@@ -14,10 +14,14 @@ use super::reach::Search;
 
 /// An initializer may name other variables, and call functions.
 pub(super) fn read_initializer(search: &mut Search<'_>, symbol: SymbolId) {
+    if let Some(initializer) = search.program.symbols[symbol].initializer {
+        read_value(search, initializer);
+    }
+}
+
+/// Takes what an initializer names.
+pub(super) fn read_value(search: &mut Search<'_>, initializer: TextRange) {
     let program = search.program;
-    let Some(initializer) = program.symbols[symbol].initializer else {
-        return;
-    };
     let uses = uses_in(&program.static_member_uses, initializer);
     let variables = &mut search.reached.variables;
     variables.extend(uses.map(|(_, member)| member));

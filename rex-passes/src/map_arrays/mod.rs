@@ -61,12 +61,8 @@ impl Pass for BuildMapArrays {
         for problem in problems {
             cx.diagnostics.push(problem);
         }
-        let before: Vec<MapArrays> = program
-            .map_arrays
-            .iter()
-            .map(|(_, arrays)| arrays.clone())
-            .collect();
-        let changed = before != arrays;
+        let before = program.map_arrays.iter().map(|(_, arrays)| arrays);
+        let changed = !before.eq(&arrays);
         cx.program.map_arrays = arrays.into_iter().collect();
         Outcome { changed }
     }
@@ -92,7 +88,7 @@ fn launch_arrays(program: &Program, id: RegionId, problems: &mut Vec<Diagnostic>
         builder.lvalue(root);
         builder.items(&mine, MapFlags::empty());
     }
-    builder.arrays
+    builder.finish()
 }
 
 fn data_arrays(
@@ -122,7 +118,7 @@ fn data_arrays(
     for item in data.maps.iter().filter(|item| item.asks_for_address()) {
         builder.use_device(item);
     }
-    builder.arrays
+    builder.finish()
 }
 
 /// The roots of the items, each once, in order of appearance.
@@ -180,6 +176,12 @@ impl<'p> Builder<'p> {
     fn items(&mut self, items: &[&MapItem], first: MapFlags) {
         let pieces = self.pieces(items);
         self.blocks(&pieces, first);
+    }
+
+    /// There are as many arrays as constructs, most of them with an entry or two.
+    fn finish(mut self) -> MapArrays {
+        self.arrays.entries.shrink_to_fit();
+        self.arrays
     }
 
     fn push(&mut self, entry: MapEntry) -> usize {

@@ -51,9 +51,14 @@ impl Scan<'_> {
             let text = token.text(self.text);
             match token.kind {
                 TokenKind::Punct => {
-                    if text == "->*" {
-                        // The grammar knows `.*` only.
-                        mask.put(token.range.start(), " .*");
+                    if text == "->*" && self.before(idx) != "operator" {
+                        // The grammar knows `.*` only, and only before names.
+                        let is_name = self
+                            .tokens
+                            .get(idx + 1)
+                            .is_some_and(|next| next.kind == TokenKind::Identifier);
+                        let spelling = if is_name { " .*" } else { "  *" };
+                        mask.put(token.range.start(), spelling);
                     }
                     begins_statement = self.punctuation(idx, text, &mut open, &mut head);
                 }

@@ -95,6 +95,10 @@ impl Builder<'_> {
                     .scopes
                     .resolve(&self.symbols, &name, at)
                     .and_then(|id| self.types.record(self.symbols[id].ty));
+                // Named by what a kernel may not have yet: the compiler tells.
+                if self.names_variable_in_decltype(node, at) {
+                    return self.types.named(text, Meaning::Auto);
+                }
                 if class.is_none()
                     && let Some(ty) = self.type_of_alias_template(&text, at)
                 {
@@ -244,6 +248,23 @@ impl Builder<'_> {
             _ => Some(node.range()) == self.types.records[record].body,
         };
         self.class_templates.contains(&record) && !specifier.ancestors().any(is_inside)
+    }
+
+    /// Whether a node has a `decltype` in it of a variable of a function or class.
+    fn names_variable_in_decltype(&self, node: Node<'_>, at: TextRange) -> bool {
+        let is_own = |name: Node<'_>| {
+            let found = self.scopes.resolve(&self.symbols, name.text(), at);
+            found.is_some_and(|id| {
+                let kind = self.symbols[id].kind;
+                kind.is_automatic() || kind == SymbolKind::Field
+            })
+        };
+        node.descendants()
+            .filter(|inner| inner.kind() == Kind::Decltype)
+            .any(|ty| {
+                let mut names = ty.descendants();
+                names.any(|name| name.kind() == Kind::Identifier && is_own(name))
+            })
     }
 
     /// Whether a node names a template parameter in scope.

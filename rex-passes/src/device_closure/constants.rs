@@ -59,8 +59,32 @@ fn add_of_members(search: &mut Search<'_>, class: TextRange) {
         .subtree()
         .filter(|node| node.kind() == Kind::FieldDeclaration && class.contains_range(node.range()));
     for value in members.flat_map(|member| member.fields(Field::DefaultValue)) {
-        variables::read_value(search, value.range());
+        let value = value.range();
+        // The class may be the host's alone: nothing is taken for it that no device has.
+        let mut names = lex::identifiers(program.source(), value);
+        if !names.any(|at| is_of_host_type(program, at)) {
+            variables::read_value(search, value);
+        }
     }
+}
+
+/// Whether a name is that of a variable whose class is none of the unit.
+fn is_of_host_type(program: &Program, at: TextRange) -> bool {
+    let found = program
+        .scopes
+        .resolve(&program.symbols, program.text(at), at);
+    found.is_some_and(|symbol| {
+        let symbol = &program.symbols[symbol];
+        let element = program.types.innermost_element(symbol.ty);
+        let is_known = match program.types.record(element) {
+            Some(record) => program.types.records[record].body.is_some(),
+            None => matches!(
+                program.types.category(element),
+                Category::Scalar | Category::WideScalar | Category::Pointer
+            ),
+        };
+        symbol.kind == SymbolKind::Global && !is_known
+    })
 }
 
 fn is_constant(program: &Program, symbol: SymbolId) -> bool {

@@ -161,6 +161,9 @@ fn dump_facet(program: &Program, facet: Facet) -> String {
                 let name = &program.functions[*function].name;
                 let _ = writeln!(out, "function {name} of the host");
             }
+            for value in &program.device_code.host_values {
+                let _ = writeln!(out, "value {} of the host", program.text(*value));
+            }
             for name in &program.device_code.external_functions {
                 let _ = writeln!(out, "function {name} of another file");
             }

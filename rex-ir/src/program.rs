@@ -116,6 +116,8 @@ pub struct DeviceCode {
     pub variables: Vec<(SymbolId, DeviceStorage)>,
     /// Member functions of the unit's classes that stay host code.
     pub host_members: IndexSet<FunctionId>,
+    /// Values that classes which no device makes give their members, and that only the host has, in source order.
+    pub host_values: Vec<TextRange>,
     /// Declarations from headers of the project that device code reaches, in order.
     pub header_functions: Vec<SmolStr>,
     /// Functions of other files that device code calls.

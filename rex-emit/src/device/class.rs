@@ -192,6 +192,9 @@ impl<'p> Classes<'p> {
                 _ => {}
             }
         }
+        for value in places::inside(&program.device_code.host_values, range, |value| *value) {
+            edits.delete(*value - range.start());
+        }
         for (body, declarations) in self.additions(range, &members) {
             let end = body.end() - TextSize::of('}');
             let lines = declarations.join("\n");

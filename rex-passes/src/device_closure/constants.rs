@@ -68,23 +68,31 @@ fn add_of_members(search: &mut Search<'_>, class: TextRange) {
     }
 }
 
-/// Whether a name is that of a variable whose class is none of the unit.
-fn is_of_host_type(program: &Program, at: TextRange) -> bool {
-    let found = program
-        .scopes
-        .resolve(&program.symbols, program.text(at), at);
-    found.is_some_and(|symbol| {
-        let symbol = &program.symbols[symbol];
-        let element = program.types.innermost_element(symbol.ty);
-        let is_known = match program.types.record(element) {
-            Some(record) => program.types.records[record].body.is_some(),
-            None => matches!(
-                program.types.category(element),
-                Category::Scalar | Category::WideScalar | Category::Pointer
-            ),
-        };
-        symbol.kind == SymbolKind::Global && !is_known
-    })
+/// Whether a name is that of a variable whose class is none of the unit, or of a function that names one.
+pub(super) fn is_of_host_type(program: &Program, at: TextRange) -> bool {
+    let name = program.text(at);
+    let Some(symbol) = program.scopes.resolve(&program.symbols, name, at) else {
+        return false;
+    };
+    match program.symbols[symbol].kind {
+        SymbolKind::Global => has_class_of_headers(program, symbol),
+        SymbolKind::Function => program.functions_named(name).any(|(_, function)| {
+            let mut globals = function.globals.iter();
+            globals.any(|global| has_class_of_headers(program, *global))
+        }),
+        _ => false,
+    }
+}
+
+fn has_class_of_headers(program: &Program, symbol: SymbolId) -> bool {
+    let element = program.types.innermost_element(program.symbols[symbol].ty);
+    match program.types.record(element) {
+        Some(record) => program.types.records[record].body.is_none(),
+        None => !matches!(
+            program.types.category(element),
+            Category::Scalar | Category::WideScalar | Category::Pointer
+        ),
+    }
 }
 
 fn is_constant(program: &Program, symbol: SymbolId) -> bool {

@@ -74,6 +74,7 @@ fn device_code(cx: &mut PassCx<'_>) -> DeviceCode {
 
     let program = &*cx.program;
     let host_members = members::of_host(program, &reached.functions, &variables);
+    let host_values = members::values_of_host(program, &texts);
     let mut functions: Vec<FunctionId> = reached.functions.into_iter().collect();
     functions.sort_by_key(|id| program.functions[*id].range.start());
     let mut variables: Vec<(SymbolId, DeviceStorage)> = variables
@@ -87,6 +88,7 @@ fn device_code(cx: &mut PassCx<'_>) -> DeviceCode {
         functions: functions.map(|id| planned(program, id)).collect(),
         variables,
         host_members,
+        host_values,
         header_functions: reached.header_functions.into_iter().collect(),
         external_functions: reached.external_functions,
     }

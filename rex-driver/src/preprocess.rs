@@ -174,7 +174,7 @@ fn run(job: Job<'_>, compiler: &HostCompiler) -> Result<Expansion, Error> {
     })
     .map_err(start_error)?;
     Ok(if output.status.success() {
-        let text = as_of_project(output.stdout, job.words, job.language);
+        let text = as_of_project(output.stdout, job.words);
         Expansion::Text(match job.origin {
             Origin::File(_) => text,
             Origin::Stdin(name) => rename_stdin(&text, name),

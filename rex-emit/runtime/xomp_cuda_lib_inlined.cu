@@ -595,6 +595,43 @@ REX_FUNCTIONS(float, REX_OF_FLOAT)
 #undef REX_OF_DOUBLE
 #undef REX_OF_FLOAT
 #undef REX_FUNCTIONS
+#if defined(_GLIBCXX_TGMATH_H) || defined(_TGMATH_H) || defined(__CLANG_TGMATH_H)
+// In <tgmath.h>, the names of the real functions stand for those of complex numbers, too.
+#define REX_FUNCTION(name)                                                                                   \
+  template <typename Real> REX_DEVICE rex_complex<Real> name(rex_complex<Real> z) {                          \
+    return rex_of_cxx(std::name(rex_to_cxx(z)));                                                             \
+  }
+REX_FUNCTION(acos)
+REX_FUNCTION(acosh)
+REX_FUNCTION(asin)
+REX_FUNCTION(asinh)
+REX_FUNCTION(atan)
+REX_FUNCTION(atanh)
+REX_FUNCTION(cos)
+REX_FUNCTION(cosh)
+REX_FUNCTION(exp)
+REX_FUNCTION(log)
+REX_FUNCTION(sin)
+REX_FUNCTION(sinh)
+REX_FUNCTION(sqrt)
+REX_FUNCTION(tan)
+REX_FUNCTION(tanh)
+#undef REX_FUNCTION
+template <typename Real> REX_DEVICE Real fabs(rex_complex<Real> z) { return std::abs(rex_to_cxx(z)); }
+template <typename A, typename B>
+REX_DEVICE auto pow(rex_complex<A> z, rex_complex<B> power) -> rex_complex<decltype(A() + B())> {
+  typedef rex_complex<decltype(A() + B())> Wider;
+  return rex_of_cxx(std::pow(rex_to_cxx(Wider(z)), rex_to_cxx(Wider(power))));
+}
+template <typename A, typename B, typename = typename std::enable_if<std::is_arithmetic<B>::value>::type>
+REX_DEVICE auto pow(rex_complex<A> z, B power) -> rex_complex<decltype(A() + B())> {
+  return pow(z, rex_complex<decltype(A() + B())>(power));
+}
+template <typename A, typename B, typename = typename std::enable_if<std::is_arithmetic<A>::value>::type>
+REX_DEVICE auto pow(A number, rex_complex<B> power) -> rex_complex<decltype(A() + B())> {
+  return pow(rex_complex<decltype(A() + B())>(number), power);
+}
+#endif
 #ifdef REX_DEVICE_HOST
 typedef long double rex_widest;
 #else
@@ -1049,6 +1086,33 @@ REX_BOTH char *rex_strrchr(const char *text, int c) {
     if (*text == static_cast<char>(c)) last = text;
     if (!*text) return const_cast<char *>(last);
   }
+}
+REX_BOTH char *rex_index(const char *text, int c) { return rex_strchr(text, c); }
+REX_BOTH char *rex_rindex(const char *text, int c) { return rex_strrchr(text, c); }
+/// Numbers in the texts are compared by their values, with zeros in front as parts of a fraction.
+REX_BOTH int rex_strverscmp(const char *one, const char *other) {
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  size_t first = 0; // of the number that holds the first difference
+  size_t at = 0;
+  for (; one[at] == other[at]; ++at) {
+    if (!one[at]) return 0;
+    if (!is_digit(one[at])) first = at + 1;
+  }
+  const int difference = static_cast<unsigned char>(one[at]) - static_cast<unsigned char>(other[at]);
+  const bool in_number = is_digit(one[first]) && is_digit(other[first]);
+  if (!in_number) return difference;
+  size_t zeros = first;
+  while (zeros < at && one[zeros] == '0') ++zeros;
+  const bool is_fraction = zeros > first || one[at] == '0' || other[at] == '0';
+  if (is_fraction && (zeros == at || one[first] == '0')) {
+    // More zeros in front make a smaller number; a number of zeros alone comes before what goes on.
+    if (zeros < at || (is_digit(one[at]) && is_digit(other[at]))) return difference;
+    return is_digit(one[at]) ? -1 : is_digit(other[at]) ? 1 : difference;
+  }
+  size_t left = at, right = at;
+  while (is_digit(one[left])) ++left;
+  while (is_digit(other[right])) ++right;
+  return left != right ? (left < right ? -1 : 1) : difference;
 }
 REX_BOTH char *rex_strstr(const char *text, const char *wanted) {
   const size_t length = rex_strlen(wanted);

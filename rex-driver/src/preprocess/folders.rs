@@ -5,7 +5,6 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use rex_syntax::expansion::Marker;
-use rex_syntax::source::Language;
 
 /// The flags with CUDA's own folder among those of the system, so that its headers are included and not copied.
 pub(super) fn with_system_folders(words: &[OsString]) -> Vec<OsString> {
@@ -26,13 +25,10 @@ pub(super) fn with_system_folders(words: &[OsString]) -> Vec<OsString> {
     words
 }
 
-/// The text with headers of C below the user's `-isystem` folders as the project's: their functions are part of the program, and nothing else would
-/// bring them to the device. In C++ such folders hold libraries, which the device file includes as they are.
-pub(super) fn as_of_project(text: Vec<u8>, words: &[OsString], language: Language) -> Vec<u8> {
-    let folders = match language {
-        Language::C => folders_given_as_system(words),
-        Language::Cxx => Vec::new(),
-    };
+/// The text with headers below the user's `-isystem` folders as the project's: their functions and constructs are part of the program, and nothing
+/// else would bring them to the device. Build systems name the folders of all libraries so.
+pub(super) fn as_of_project(text: Vec<u8>, words: &[OsString]) -> Vec<u8> {
+    let folders = folders_given_as_system(words);
     if folders.is_empty() {
         return text;
     }
@@ -51,12 +47,13 @@ pub(super) fn as_of_project(text: Vec<u8>, words: &[OsString], language: Languag
     lines.collect::<String>().into_bytes()
 }
 
-/// The folders of `-isystem`, without those of the system itself.
+/// The folders of `-isystem` and `-idirafter`, without those of the system itself.
 fn folders_given_as_system(words: &[OsString]) -> Vec<String> {
     let mut folders = Vec::new();
     let mut words = words.iter().map(|word| word.to_string_lossy());
     while let Some(word) = words.next() {
-        let folder = match word.strip_prefix("-isystem") {
+        let named = word.strip_prefix("-isystem");
+        let folder = match named.or_else(|| word.strip_prefix("-idirafter")) {
             Some("") => words.next(),
             Some(folder) => Some(Cow::Owned(folder.to_string())),
             None => None,
@@ -76,15 +73,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn headers_of_given_folders_are_of_the_project_in_c() {
+    fn headers_of_given_folders_are_of_the_project() {
         let text = "# 1 \"sys/a.h\" 1 3 4\nint a;\n# 1 \"/usr/include/stdio.h\" 1 3 4\n# 2 \"sys/a.h\" 2 3\n";
         let words = ["-isystem", "sys", "-isystem/usr/local/include"].map(OsString::from);
-        let changed = |language| {
-            String::from_utf8(as_of_project(text.into(), &words, language)).expect("it was text")
-        };
+        let changed = String::from_utf8(as_of_project(text.into(), &words)).expect("it was text");
         let expected =
             "# 1 \"sys/a.h\" 1 4\nint a;\n# 1 \"/usr/include/stdio.h\" 1 3 4\n# 2 \"sys/a.h\" 2\n";
-        assert_eq!(changed(Language::C), expected);
-        assert_eq!(changed(Language::Cxx), text);
+        assert_eq!(changed, expected);
     }
 }

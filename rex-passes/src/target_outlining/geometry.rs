@@ -218,40 +218,49 @@ impl Asked {
             leaves_open: false,
         };
         if let Some(statement) = statement {
-            asked.add_all(program, statement);
+            asked.add_all(program, statement, statement);
         }
         let is_of_functions = asked.known.is_empty();
         for function in reached(program, &region.calls) {
-            asked.add_all(program, program.functions[function].range);
+            let from = program.constructs[region.construct].range;
+            asked.add_all(program, program.functions[function].range, from);
         }
         // What only functions ask for leaves no other parallel region with few threads.
-        asked.others |= is_of_functions && asked.leaves_open;
+        asked.others |= is_of_functions && asked.leaves_open && !asked.known.is_empty();
         asked
     }
 
-    fn add_all(&mut self, program: &Program, within: TextRange) {
+    /// Reads a function or the region itself; the host evaluates the operands where the region stands.
+    fn add_all(&mut self, program: &Program, within: TextRange, region: TextRange) {
         for (_, inner) in program.constructs_in(within) {
             if inner.has(Leaf::Parallel) {
                 match num_threads(program, inner) {
-                    Some(expression) => self.add(program, expression, within),
+                    Some(expression) => self.add(program, expression, within, region),
                     None => self.leaves_open = true,
                 }
             }
         }
     }
 
-    fn add(&mut self, program: &Program, expression: TextRange, within: TextRange) {
+    fn add(
+        &mut self,
+        program: &Program,
+        expression: TextRange,
+        within: TextRange,
+        region: TextRange,
+    ) {
         let text = program.text(expression);
         let has_effects = text.contains(['(', '=']) || text.contains("++") || text.contains("--");
+        let resolve = |name: TextRange, place: TextRange| {
+            let text = program.text(name);
+            program.scopes.resolve(&program.symbols, text, place)
+        };
         let visible = lex::identifiers(program.source(), expression).all(|name| {
-            program
-                .scopes
-                .resolve(&program.symbols, program.text(name), name)
-                .is_none_or(|symbol| {
-                    program.symbols[symbol]
-                        .declared_at
-                        .is_none_or(|declared| !within.contains_range(declared))
-                })
+            let found = resolve(name, name);
+            let is_inside = found
+                .and_then(|symbol| program.symbols[symbol].declared_at)
+                .is_some_and(|declared| within.contains_range(declared));
+            !is_inside && (within == region || found == resolve(name, region))
         });
         if !visible || has_effects {
             self.others = true;
@@ -317,7 +326,7 @@ pub(super) fn is_block(
 /// The largest of several operands.
 fn largest(program: &Program, asked: Asked) -> Option<Expr> {
     let number = |range: TextRange| program.text(range).trim().parse::<i64>().ok();
-    let for_others = (asked.others && !asked.known.is_empty()).then_some(THREADS_FOR_OTHERS);
+    let for_others = asked.others.then_some(THREADS_FOR_OTHERS);
     let constants = asked.known.iter().filter_map(|range| number(*range));
     let constant = constants.chain(for_others).max();
     asked

@@ -312,10 +312,13 @@ impl BodyPrinter<'_> {
                 true => value.to_string(),
                 false => format!("({value})"),
             };
-            format!(
-                "new (rex_place{{&{name}}}) {}{arguments};",
-                self.value_type(ty)
-            )
+            let spelled = self.value_type(ty);
+            // In front of braces, the word `struct` would begin the class's definition.
+            let spelled = match arguments.starts_with('{') && spelled.contains(' ') {
+                true => format!("rex_object<{spelled}>"),
+                false => spelled.to_string(),
+            };
+            format!("new (rex_place{{&{name}}}) {spelled}{arguments};")
         } else if (value.starts_with('{') || is_direct)
             && types.record(ty).is_none()
             && !matches!(types.category(ty), Category::Scalar | Category::Pointer)

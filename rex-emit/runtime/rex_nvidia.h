@@ -818,24 +818,6 @@ template <typename Value> struct __attribute__((__visibility__("default"))) rex_
 #define REX_ENUM_OF(constant) decltype(constant)
 
 /// The type of a variable that the file does not spell.
-/// GCC's builtins of C alone. The expression that is not chosen is not evaluated.
-#if __cplusplus >= 201402L && !defined(__builtin_types_compatible_p)
-#define __builtin_types_compatible_p(one, other)                                                             \
-  std::is_same<rex_unqualified<one>, rex_unqualified<other>>::value
-#define __builtin_choose_expr(condition, one, other)                                                         \
-  rex_chosen<bool(condition)>([&]() -> decltype(auto) { return (one); }, [&]() -> decltype(auto) { return (other); })
-template <typename Type>
-using rex_unqualified = typename std::remove_cv<typename std::remove_reference<Type>::type>::type;
-template <bool IsFirst> struct rex_choice {
-  template <typename One, typename Other> static REX_DEVICE decltype(auto) rex_value(One one, Other) { return one(); }
-};
-template <> struct rex_choice<false> {
-  template <typename One, typename Other> static REX_DEVICE decltype(auto) rex_value(One, Other other) { return other(); }
-};
-template <bool IsFirst, typename One, typename Other> REX_DEVICE decltype(auto) rex_chosen(One one, Other other) {
-  return rex_choice<IsFirst>::rex_value(one, other);
-}
-#endif
 // A type in one word, in front of braces or several arguments.
 template <typename Type> using rex_object = Type;
 #define REX_TYPE_OF(variable) typename rex_plain<decltype(variable)>::rex_type

@@ -22,7 +22,7 @@ use crate::map::{Lvalue, MapArrays, Mapper};
 use crate::region::{Construct, DataConstruct, LoopNest, ReductionOperation, Region};
 use crate::same_class::ClassComparison;
 use crate::static_member::StaticMember;
-use crate::symbol::{ScopeTree, Symbol, SymbolId};
+use crate::symbol::{ScopeTree, Symbol, SymbolId, SymbolKind};
 use crate::symbol_index::SymbolIndex;
 use crate::ty::{Record, RecordId, TypeId, TypeTable};
 use crate::untranslatable::Untranslatable;
@@ -381,7 +381,21 @@ impl Program {
 
     /// Whether a variable is declared `static`.
     pub fn is_static(&self, symbol: SymbolId) -> bool {
-        self.is_declared(symbol, "static")
+        let found = &self.symbols[symbol];
+        // C++ makes constants the file's own unless they say otherwise.
+        let is_constant = || {
+            self.language() == Language::Cxx
+                && found.kind == SymbolKind::Global
+                && self
+                    .types
+                    .get(self.types.innermost_element(found.ty))
+                    .is_const
+                && !self.redeclarations(symbol).into_iter().any(|declared| {
+                    let mut words = ["extern", "inline"].into_iter();
+                    words.any(|word| self.is_declared(declared, word))
+                })
+        };
+        self.is_declared(symbol, "static") || is_constant()
     }
 
     /// Whether a variable has no address: C's `register`.

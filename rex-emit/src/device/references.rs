@@ -83,7 +83,18 @@ pub(super) fn of_globals(program: &Program, globals: &[SymbolId]) -> Vec<String>
 
 /// The statements that construct the variables of the file on a device, in the order of their declarations.
 pub(super) fn constructions(program: &Program) -> Vec<String> {
-    let variables = &program.device_code.variables;
+    let is_defined_here = |symbol: SymbolId| {
+        let mut all = program.redeclarations(symbol).into_iter();
+        all.any(|declared| !program.is_external(declared))
+    };
+    // What is declared first and defined later is constructed where it is defined.
+    let variables: Vec<(SymbolId, DeviceStorage)> = program
+        .device_code
+        .variables
+        .iter()
+        .map(|(symbol, storage)| (*symbol, *storage))
+        .filter(|(symbol, _)| !program.is_external(*symbol) || !is_defined_here(*symbol))
+        .collect();
     let constructed: Vec<SymbolId> = variables
         .iter()
         .filter(|(_, storage)| *storage == DeviceStorage::Constructed)
@@ -107,7 +118,12 @@ pub(super) fn constructions(program: &Program) -> Vec<String> {
                 false => format!("({text})"),
             }
         });
-        lines.push(format!("new (&{}) {ty}{value};", found.name));
+        let element = program.types.innermost_element(found.ty);
+        let cast = match program.types.get(element).is_const {
+            true => "(void *)",
+            false => "",
+        };
+        lines.push(format!("new ({cast}&{}) {ty}{value};", found.name));
     }
     lines
 }

@@ -70,9 +70,10 @@ pub(super) fn storage(program: &Program, symbol: SymbolId) -> DeviceStorage {
     }
     let element = program.types.innermost_element(found.ty);
     let is_initialized = |id: &SymbolId| program.symbols[*id].initializer.is_some();
-    // A constant is compiled into the image; it has internal linkage in C++, so no entry could find it.
+    // A constant is compiled into the image, unless running code computes it.
     if program.types.get(element).is_const
         && program.redeclarations(symbol).iter().any(is_initialized)
+        && !is_constructed(program, symbol, 0)
     {
         return DeviceStorage::Constant;
     }
@@ -109,8 +110,14 @@ fn names_in(source: &str, range: TextRange) -> impl Iterator<Item = TextRange> {
 /// Whether a variable begins with what only running code can compute: a constructor, or an initializer that calls functions or names such a variable.
 fn is_constructed(program: &Program, symbol: SymbolId, depth: u32) -> bool {
     const MAX_DEPTH: u32 = 16;
-    if program.language() != Language::Cxx || program.is_external(symbol) || depth > MAX_DEPTH {
+    if program.language() != Language::Cxx || depth > MAX_DEPTH {
         return false;
+    }
+    if program.is_external(symbol) {
+        // It may be defined further below.
+        let defined = program.redeclarations(symbol).into_iter();
+        let mut defined = defined.filter(|other| !program.is_external(*other));
+        return defined.any(|other| is_constructed(program, other, depth + 1));
     }
     let found = &program.symbols[symbol];
     // No kernel knows all instantiations.

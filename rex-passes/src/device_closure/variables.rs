@@ -7,6 +7,7 @@ use rex_ir::program::Program;
 use rex_ir::region::Call;
 use rex_ir::static_member::uses_in;
 use rex_ir::symbol::{SymbolId, SymbolKind};
+use rex_ir::ty::Record;
 use rex_syntax::source::Language;
 use rex_syntax::{TextRange, lex};
 
@@ -125,12 +126,23 @@ fn is_constructed(program: &Program, symbol: SymbolId, depth: u32) -> bool {
     if member.is_some_and(|member| member.is_of_template) {
         return false;
     }
-    let record = program
-        .types
-        .record(program.types.innermost_element(found.ty));
+    let element = program.types.innermost_element(found.ty);
+    let declared = |word: &str| {
+        found.declaration.is_some_and(|declaration| {
+            let before = found.declared_at.map_or(declaration.end(), |at| at.start());
+            has_word(program, TextRange::new(declaration.start(), before), word)
+        })
+    };
+    if declared("constexpr") || declared("constinit") {
+        return false;
+    }
+    // The compiler computes constants as far as it may.
+    let is_const = program.types.get(element).is_const;
+    let record = program.types.record(element);
     if record.is_some_and(|record| {
         let record = &program.types.records[record];
         record.method(&record.name).is_some()
+            && !(is_const && has_constexpr_constructor(program, record))
     }) {
         return true;
     }
@@ -147,8 +159,39 @@ fn is_constructed(program: &Program, symbol: SymbolId, depth: u32) -> bool {
                 let inner = resolved.filter(|inner| *inner != symbol);
                 inner.is_some_and(|inner| is_constructed(program, inner, depth + 1))
             }
-            Some(SymbolKind::Function) => rest.trim_start().starts_with('('),
+            Some(SymbolKind::Function) => {
+                rest.trim_start().starts_with('(') && !(is_const && is_constexpr(program, name))
+            }
             _ => false,
         }
+    })
+}
+
+fn has_word(program: &Program, range: TextRange, word: &str) -> bool {
+    lex::identifiers(program.source(), range).any(|at| program.text(at) == word)
+}
+
+/// Whether a class has a constructor that is `constexpr`.
+fn has_constexpr_constructor(program: &Program, record: &Record) -> bool {
+    let Some(body) = record.body else {
+        return false;
+    };
+    let mut follows = false;
+    lex::identifiers(program.source(), body).any(|at| {
+        let word = program.text(at);
+        let found = follows && word == record.name;
+        follows = word == "constexpr" || (follows && matches!(word, "explicit" | "inline"));
+        found
+    })
+}
+
+/// Whether a function of this name is `constexpr`.
+fn is_constexpr(program: &Program, name: &str) -> bool {
+    let mut named = program.function_index.named(name).iter();
+    named.any(|id| {
+        let function = &program.functions[*id];
+        let head = TextRange::new(function.range.start(), function.body.start());
+        let mut words = ["constexpr", "consteval"].into_iter();
+        words.any(|word| has_word(program, head, word))
     })
 }

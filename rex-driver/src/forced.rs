@@ -11,7 +11,6 @@ use rex_syntax::{TextRange, TextSize};
 
 use crate::compiler::Compilation;
 use crate::flags::CompilerFlags;
-use rex_emit::{ArtifactKind, ArtifactSet};
 
 /// What stands in front of a text.
 #[derive(Debug)]
@@ -60,18 +59,13 @@ impl Forced {
     /// Lets a compilation of the text with the headers speak of the text alone.
     pub(crate) fn place(&self, original: SourceFile, compilation: &mut Compilation) {
         let text = self.with(original.bytes());
-        if let Some(artifacts) = compilation.artifacts.take() {
-            let mut restored = ArtifactSet::new();
-            for artifact in artifacts.iter() {
-                let bytes = match artifact.kind {
-                    ArtifactKind::Host if artifact.bytes == text => original.bytes().to_vec(),
-                    ArtifactKind::Host => self.with_includes(&artifact.bytes),
-                    _ => artifact.bytes.clone(),
-                };
-                restored.push(artifact.kind, artifact.file_name.clone(), bytes);
-            }
-            compilation.artifacts = Some(restored);
-        }
+        let artifacts = compilation.artifacts.take();
+        compilation.artifacts = artifacts.map(|artifacts| {
+            artifacts.map_host(|host| match host == text {
+                true => original.bytes().to_vec(),
+                false => self.with_includes(host),
+            })
+        });
         let sources = &mut compilation.sources;
         let file = sources.add(original);
         let labels = compilation.diagnostics.iter_mut().flat_map(|diagnostic| {

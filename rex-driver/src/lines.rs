@@ -249,14 +249,11 @@ mod tests {
 
     #[test]
     fn a_line_that_is_still_much_the_same_keeps_its_place() {
-        let marked = with_line_markers(
-            b"struct A { int get() const; };\nint x;\n",
-            b"#include \"h\"\nstruct A { __device__ int get() const; };\nint made;\nint x;\n",
-            (Path::new("a.c"), Path::new("w/rose_a.c")),
-            Markers::Standard,
-            Edited::OfUser,
-        );
-        expect![[r##"
+        check(
+            "struct A { int get() const; };\nint x;\n",
+            "#include \"h\"\nstruct A { __device__ int get() const; };\nint made;\nint x;\n",
+            ("w/rose_a.c", Edited::OfUser),
+            expect![[r##"
                 #line 2 "w/rose_a.c"
                 #include "h"
                 #line 1 "a.c"
@@ -265,17 +262,26 @@ mod tests {
                 int made;
                 #line 2 "a.c"
                 int x;
-            "##]]
-        .assert_eq(std::str::from_utf8(&marked).unwrap());
+            "##]],
+        );
     }
 
     fn check_marked(original: &str, lowered: &str, expected: Expect) {
+        check(
+            original,
+            lowered,
+            ("w/rose_a.c", Edited::Generated),
+            expected,
+        );
+    }
+
+    fn check(original: &str, lowered: &str, (name, edited): (&str, Edited), expected: Expect) {
         let marked = with_line_markers(
             original.as_bytes(),
             lowered.as_bytes(),
-            (Path::new("a.c"), Path::new("w/rose_a.c")),
+            (Path::new("a.c"), Path::new(name)),
             Markers::Standard,
-            Edited::Generated,
+            edited,
         );
         expected.assert_eq(std::str::from_utf8(&marked).unwrap());
     }
@@ -318,14 +324,11 @@ mod tests {
 
     #[test]
     fn device_files_indent_lines_anew() {
-        let marked = with_line_markers(
-            b"int main(void) {\n#pragma omp target\n  {\n    total += weight(3);\n  }\n}\n",
-            b"__global__ void k() {\n  int &total = *total__arg;\n      total += weight(3);\n}\n",
-            (Path::new("a.c"), Path::new("rex_lib_a.cu")),
-            Markers::Standard,
-            Edited::OfUser,
-        );
-        expect![[r##"
+        check(
+            "int main(void) {\n#pragma omp target\n  {\n    total += weight(3);\n  }\n}\n",
+            "__global__ void k() {\n  int &total = *total__arg;\n      total += weight(3);\n}\n",
+            ("rex_lib_a.cu", Edited::OfUser),
+            expect![[r##"
             #line 2 "rex_lib_a.cu"
             __global__ void k() {
               int &total = *total__arg;
@@ -333,8 +336,8 @@ mod tests {
                   total += weight(3);
             #line 7 "rex_lib_a.cu"
             }
-        "##]]
-        .assert_eq(std::str::from_utf8(&marked).unwrap());
+        "##]],
+        );
     }
 
     #[test]

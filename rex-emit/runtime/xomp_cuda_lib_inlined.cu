@@ -557,27 +557,17 @@ REX_DEVICE Number rex_imaginary(const Number &) {
 /// The functions of <complex.h>, which are those of std::complex.
 template <typename Real> REX_DEVICE std::complex<Real> rex_to_cxx(rex_complex<Real> z) { return {z.re, z.im}; }
 template <typename Real> REX_DEVICE rex_complex<Real> rex_of_cxx(std::complex<Real> z) { return {z.real(), z.imag()}; }
+// Those that have the names of real ones.
+#define REX_COMPLEX_FUNCTIONS(one)                                                                           \
+  one(acos) one(acosh) one(asin) one(asinh) one(atan) one(atanh) one(cos) one(cosh) one(exp) one(log)        \
+  one(sin) one(sinh) one(sqrt) one(tan) one(tanh)
 #define REX_FUNCTION(name)                                                                                   \
   REX_DEVICE rex_complex<double> c##name(rex_complex<double> z) {                                            \
     return rex_of_cxx(std::name(rex_to_cxx(z)));                                                             \
   }                                                                                                          \
   REX_DEVICE rex_complex<float> c##name##f(rex_complex<float> z) { return rex_of_cxx(std::name(rex_to_cxx(z))); }
-REX_FUNCTION(acos)
-REX_FUNCTION(acosh)
-REX_FUNCTION(asin)
-REX_FUNCTION(asinh)
-REX_FUNCTION(atan)
-REX_FUNCTION(atanh)
-REX_FUNCTION(cos)
-REX_FUNCTION(cosh)
-REX_FUNCTION(exp)
-REX_FUNCTION(log)
+REX_COMPLEX_FUNCTIONS(REX_FUNCTION)
 REX_FUNCTION(proj)
-REX_FUNCTION(sin)
-REX_FUNCTION(sinh)
-REX_FUNCTION(sqrt)
-REX_FUNCTION(tan)
-REX_FUNCTION(tanh)
 #undef REX_FUNCTION
 #define REX_FUNCTIONS(Real, name)                                                                            \
   REX_DEVICE Real name(creal)(rex_complex<Real> z) { return z.re; }                                          \
@@ -601,21 +591,7 @@ REX_FUNCTIONS(float, REX_OF_FLOAT)
   template <typename Real> REX_DEVICE rex_complex<Real> name(rex_complex<Real> z) {                          \
     return rex_of_cxx(std::name(rex_to_cxx(z)));                                                             \
   }
-REX_FUNCTION(acos)
-REX_FUNCTION(acosh)
-REX_FUNCTION(asin)
-REX_FUNCTION(asinh)
-REX_FUNCTION(atan)
-REX_FUNCTION(atanh)
-REX_FUNCTION(cos)
-REX_FUNCTION(cosh)
-REX_FUNCTION(exp)
-REX_FUNCTION(log)
-REX_FUNCTION(sin)
-REX_FUNCTION(sinh)
-REX_FUNCTION(sqrt)
-REX_FUNCTION(tan)
-REX_FUNCTION(tanh)
+REX_COMPLEX_FUNCTIONS(REX_FUNCTION)
 #undef REX_FUNCTION
 template <typename Real> REX_DEVICE Real fabs(rex_complex<Real> z) { return std::abs(rex_to_cxx(z)); }
 template <typename A, typename B>

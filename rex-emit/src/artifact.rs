@@ -49,6 +49,15 @@ impl ArtifactSet {
         self.artifacts.iter()
     }
 
+    /// The set with other bytes in its host files.
+    pub fn map_host(mut self, bytes: impl Fn(&[u8]) -> Vec<u8>) -> ArtifactSet {
+        let files = self.artifacts.iter_mut();
+        for host in files.filter(|artifact| artifact.kind == ArtifactKind::Host) {
+            host.bytes = bytes(&host.bytes);
+        }
+        self
+    }
+
     /// The first file of a kind.
     pub fn of_kind(&self, kind: ArtifactKind) -> Option<&Artifact> {
         self.artifacts.iter().find(|artifact| artifact.kind == kind)

@@ -398,6 +398,30 @@ impl Program {
         self.is_declared(symbol, "static") || is_constant()
     }
 
+    /// Whether a variable is declared `constexpr` or `constinit`: the compiler computes what it begins with.
+    pub fn is_constexpr(&self, symbol: SymbolId) -> bool {
+        let found = &self.symbols[symbol];
+        found.declaration.is_some_and(|declaration| {
+            let name = found.declared_at.map_or(declaration.end(), |at| at.start());
+            let words = TextRange::new(declaration.start(), name.max(declaration.start()));
+            lex::identifiers(self.source(), words)
+                .any(|at| matches!(self.text(at), "constexpr" | "constinit"))
+        })
+    }
+
+    /// Whether a function is declared `constexpr` or `consteval` where it is defined.
+    pub fn is_constexpr_function(&self, function: &Function) -> bool {
+        let head = TextRange::new(function.range.start(), function.body.start());
+        lex::identifiers(self.source(), head)
+            .any(|at| matches!(self.text(at), "constexpr" | "consteval"))
+    }
+
+    /// Where this file defines a variable that it declares, perhaps elsewhere.
+    pub fn definition(&self, symbol: SymbolId) -> Option<SymbolId> {
+        let mut all = self.redeclarations(symbol).into_iter();
+        all.find(|declared| !self.is_external(*declared))
+    }
+
     /// Whether a variable has no address: C's `register`.
     pub fn is_register(&self, symbol: SymbolId) -> bool {
         self.language() == Language::C && self.is_declared(symbol, "register")

@@ -4,12 +4,11 @@
 //! the caller's parallel region share their work among the threads that execute it, which kernels keep account of.
 
 use rex_ir::facet::Facet;
+use rex_syntax::diag::Diagnostic;
 
 use crate::analysis::forks;
 use crate::pass::{Outcome, Pass, PassCx, PassInfo};
-use crate::target_outlining::{
-    Facts, plan_function, plan_lambda, plan_team_function, tracks_threads,
-};
+use crate::target_outlining::{Facts, plan_called, plan_team_function, tracks_threads};
 
 /// The pass.
 #[derive(Clone, Copy, Debug)]
@@ -39,29 +38,26 @@ impl Pass for DeviceDirectives {
         cx.program.device_code.tracks_threads = tracks_threads;
         for idx in 0..cx.program.device_code.functions.len() {
             let function = cx.program.device_code.functions[idx].function;
-            match plan_function(cx.program, &facts, function) {
+            let range = cx.program.functions[function].range;
+            match plan_called(cx.program, &facts, range) {
                 Ok((body, words)) => {
                     let device = &mut cx.program.device_code.functions[idx];
                     changed |= device.body != body || device.words != words;
                     device.body = body;
                     device.words = words;
                 }
-                Err(errors) => errors
-                    .into_iter()
-                    .for_each(|error| cx.diagnostics.push(error)),
+                Err(errors) => report(cx, errors),
             }
         }
         for idx in 0..cx.program.instances.closures.len() {
             let range = cx.program.instances.closures[idx].range;
-            match plan_lambda(cx.program, &facts, range) {
-                Ok(body) => {
+            match plan_called(cx.program, &facts, range) {
+                Ok((body, _)) => {
                     let lambda = &mut cx.program.instances.closures[idx];
                     changed |= lambda.body != body;
                     lambda.body = body;
                 }
-                Err(errors) => errors
-                    .into_iter()
-                    .for_each(|error| cx.diagnostics.push(error)),
+                Err(errors) => report(cx, errors),
             }
         }
         for function in forks::functions(cx.program, &facts.forks) {
@@ -78,12 +74,16 @@ impl Pass for DeviceDirectives {
                     changed |= device.team != team;
                     device.team = team;
                 }
-                (Err(errors), _) => errors
-                    .into_iter()
-                    .for_each(|error| cx.diagnostics.push(error)),
+                (Err(errors), _) => report(cx, errors),
                 (Ok(_), None) => {}
             }
         }
         Outcome { changed }
+    }
+}
+
+fn report(cx: &mut PassCx<'_>, errors: Vec<Diagnostic>) {
+    for error in errors {
+        cx.diagnostics.push(error);
     }
 }

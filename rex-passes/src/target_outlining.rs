@@ -361,33 +361,18 @@ fn is_assignable(program: &Program, ty: TypeId) -> bool {
     }
 }
 
-/// The body of a device function with the directives in it replaced and what stands in place of its words, or why that cannot be.
-pub(crate) fn plan_function(
+/// A device function or a lambda that device code may call, with the directives in it replaced and what stands in place of its words, or why that cannot be.
+pub(crate) fn plan_called(
     program: &Program,
     facts: &Facts,
-    function: FunctionId,
+    range: TextRange,
 ) -> Result<(BodyText, Words), Vec<Diagnostic>> {
     let mut planner = Planner::for_function(program, facts);
-    let range = program.functions[function].range;
     let body = planner.body_text(range, plan::Context::Threads(Crew::Caller));
     if planner.errors.is_empty() {
         Ok((body, planner.capture_lists(range)))
     } else {
         Err(planner.errors)
-    }
-}
-
-/// A lambda that device code may call with the directives in it replaced, or why that cannot be.
-pub(crate) fn plan_lambda(
-    program: &Program,
-    facts: &Facts,
-    range: TextRange,
-) -> Result<BodyText, Vec<Diagnostic>> {
-    let mut planner = Planner::for_function(program, facts);
-    let body = planner.body_text(range, plan::Context::Threads(Crew::Caller));
-    match planner.errors.is_empty() {
-        true => Ok(body),
-        false => Err(planner.errors),
     }
 }
 

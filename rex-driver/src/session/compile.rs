@@ -5,7 +5,6 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use rex_emit::{ArtifactKind, ArtifactSet};
 use rex_syntax::diag::{Code, Diagnostic};
 use rex_syntax::source::{FileId, FileRange, Language, SourceFile};
 use rex_syntax::{TextRange, TextSize};
@@ -92,18 +91,20 @@ impl Session {
         if language == Language::Cxx || reduced.first() != Some(&b'\n') {
             return reduced;
         }
-        let candidates = FEATURES.iter().map(|feature| {
-            let mut text = feature.as_bytes().to_vec();
-            text.extend(&reduced);
-            text
-        });
-        let n_different = |text: &Vec<u8>| {
-            let again = self.expansion(Origin::Stdin(name), text, language, flags, &[]);
-            again.map_or(usize::MAX, |again| {
-                n_different_system_lines(expanded, &again)
-            })
-        };
-        candidates.min_by_key(n_different).unwrap_or(reduced)
+        let mut best = (usize::MAX, reduced.clone());
+        for feature in FEATURES {
+            let text = [feature.as_bytes(), &reduced].concat();
+            let again = self.expansion(Origin::Stdin(name), &text, language, flags, &[]);
+            let Ok(again) = again else { continue };
+            let n_different = n_different_system_lines(expanded, &again);
+            if n_different < best.0 {
+                best = (n_different, text);
+            }
+            if n_different == 0 {
+                break;
+            }
+        }
+        best.1
     }
 
     /// Lowers a file again with the text of the headers in it that have to be lowered, until no more are needed.
@@ -156,17 +157,9 @@ impl Session {
                 &mut compilation.diagnostics,
                 &mut compilation.account,
             );
-            compilation.artifacts = compilation.artifacts.map(|artifacts| {
-                let mut restored = ArtifactSet::new();
-                for artifact in artifacts.iter() {
-                    let bytes = match artifact.kind {
-                        ArtifactKind::Host => spliced.restore(&artifact.bytes),
-                        _ => artifact.bytes.clone(),
-                    };
-                    restored.push(artifact.kind, artifact.file_name.clone(), bytes);
-                }
-                restored
-            });
+            let artifacts = compilation.artifacts;
+            compilation.artifacts =
+                artifacts.map(|artifacts| artifacts.map_host(|host| spliced.restore(host)));
         }
         Ok(compilation)
     }

@@ -83,17 +83,15 @@ pub(super) fn of_globals(program: &Program, globals: &[SymbolId]) -> Vec<String>
 
 /// The statements that construct the variables of the file on a device, in the order of their declarations.
 pub(super) fn constructions(program: &Program) -> Vec<String> {
-    let is_defined_here = |symbol: SymbolId| {
-        let mut all = program.redeclarations(symbol).into_iter();
-        all.any(|declared| !program.is_external(declared))
-    };
     // What is declared first and defined later is constructed where it is defined.
     let variables: Vec<(SymbolId, DeviceStorage)> = program
         .device_code
         .variables
         .iter()
         .map(|(symbol, storage)| (*symbol, *storage))
-        .filter(|(symbol, _)| !program.is_external(*symbol) || !is_defined_here(*symbol))
+        .filter(|(symbol, _)| {
+            !program.is_external(*symbol) || program.definition(*symbol).is_none()
+        })
         .collect();
     let constructed: Vec<SymbolId> = variables
         .iter()

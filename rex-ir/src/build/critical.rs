@@ -4,9 +4,9 @@ use rex_syntax::TextRange;
 use rex_syntax::diag::{Code, Diagnostic};
 use rex_syntax::omp::clause::ClauseName;
 use rex_syntax::omp::directive::{Directive, Leaf};
+use rustc_hash::FxHashMap;
 
 use super::Builder;
-use crate::region::Construct;
 
 impl Builder<'_> {
     /// `hint` on a `critical` without a name, which other hints than the one that says nothing need.
@@ -28,32 +28,24 @@ impl Builder<'_> {
                 .with_help("write `critical(name)`, or leave the hint out")
         })
     }
+
     /// Hints of constructs for devices that differ from those of an earlier one with the same name.
     pub(super) fn different_hints(&self) -> Vec<Diagnostic> {
-        let criticals: Vec<(&Construct, &Directive)> = self
-            .constructs
-            .values()
-            .filter_map(|construct| {
-                let directives = construct.directives.iter();
-                let directive = directives
-                    .map(|idx| &self.unit.directives[*idx])
-                    .find(|directive| directive.has(Leaf::Critical))?;
-                Some((construct, directive))
-            })
-            .collect();
+        let mut first_of: FxHashMap<&str, &Directive> = FxHashMap::default();
         let mut found = Vec::new();
-        for (idx, (construct, directive)) in criticals.iter().enumerate() {
-            let Some(name) = directive.argument.filter(|_| self.is_on_device(construct)) else {
+        for construct in self.constructs.values() {
+            let directives = construct.directives.iter();
+            let directive = directives
+                .map(|idx| &self.unit.directives[*idx])
+                .find(|directive| directive.has(Leaf::Critical));
+            let named = directive.and_then(|directive| Some((directive, directive.argument?)));
+            let Some((directive, name)) = named else {
                 continue;
             };
-            let of_name = |(_, first): &&(&Construct, &Directive)| {
-                first
-                    .argument
-                    .is_some_and(|first| self.text(first) == self.text(name))
-            };
-            let Some((_, first)) = criticals[..idx].iter().find(of_name) else {
+            let first = *first_of.entry(self.text(name)).or_insert(directive);
+            if first.range == directive.range || !self.is_on_device(construct) {
                 continue;
-            };
+            }
             let hints = self.hint_of(first).zip(self.hint_of(directive));
             if hints.is_some_and(|(first, second)| first != second) {
                 let at = directive

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use rex_ir::item::{Function, Item, ItemKind};
+use rex_ir::item::{Item, ItemKind};
 use rex_ir::program::Program;
 use rex_ir::region::Call;
 use rex_ir::symbol::{SymbolId, SymbolKind};
@@ -97,15 +97,10 @@ fn has_class_of_headers(program: &Program, symbol: SymbolId) -> bool {
 
 fn is_constant(program: &Program, symbol: SymbolId) -> bool {
     let found = &program.symbols[symbol];
-    let is_constexpr = || {
-        found
-            .declaration
-            .is_some_and(|declaration| program.text(declaration).contains("constexpr"))
-    };
     let is_known = || {
         found
             .initializer
-            .is_some_and(|value| !program.text(value).contains('(') || is_constexpr())
+            .is_some_and(|value| !program.text(value).contains('(') || program.is_constexpr(symbol))
     };
     found.kind == SymbolKind::Global
         && program.types.get(found.ty).is_const
@@ -115,10 +110,9 @@ fn is_constant(program: &Program, symbol: SymbolId) -> bool {
 
 /// The names of the functions of the unit that are `constexpr`.
 fn constexpr_functions(program: &Program) -> BTreeSet<&str> {
-    let is_one = |function: &&Function| {
-        let head = TextRange::new(function.range.start(), function.body.start());
-        program.text(head).contains("constexpr")
-    };
-    let functions = program.functions.values().filter(is_one);
-    functions.map(|function| function.name.as_str()).collect()
+    let functions = program.functions.values();
+    functions
+        .filter(|function| program.is_constexpr_function(function))
+        .map(|function| function.name.as_str())
+        .collect()
 }

@@ -116,9 +116,8 @@ fn is_constructed(program: &Program, symbol: SymbolId, depth: u32) -> bool {
     }
     if program.is_external(symbol) {
         // It may be defined further below.
-        let defined = program.redeclarations(symbol).into_iter();
-        let mut defined = defined.filter(|other| !program.is_external(*other));
-        return defined.any(|other| is_constructed(program, other, depth + 1));
+        let defined = program.definition(symbol);
+        return defined.is_some_and(|defined| is_constructed(program, defined, depth + 1));
     }
     let found = &program.symbols[symbol];
     // No kernel knows all instantiations.
@@ -127,13 +126,7 @@ fn is_constructed(program: &Program, symbol: SymbolId, depth: u32) -> bool {
         return false;
     }
     let element = program.types.innermost_element(found.ty);
-    let declared = |word: &str| {
-        found.declaration.is_some_and(|declaration| {
-            let before = found.declared_at.map_or(declaration.end(), |at| at.start());
-            has_word(program, TextRange::new(declaration.start(), before), word)
-        })
-    };
-    if declared("constexpr") || declared("constinit") {
+    if program.is_constexpr(symbol) {
         return false;
     }
     // The compiler computes constants as far as it may.
@@ -167,10 +160,6 @@ fn is_constructed(program: &Program, symbol: SymbolId, depth: u32) -> bool {
     })
 }
 
-fn has_word(program: &Program, range: TextRange, word: &str) -> bool {
-    lex::identifiers(program.source(), range).any(|at| program.text(at) == word)
-}
-
 /// Whether a class has a constructor that is `constexpr`.
 fn has_constexpr_constructor(program: &Program, record: &Record) -> bool {
     let Some(body) = record.body else {
@@ -188,10 +177,5 @@ fn has_constexpr_constructor(program: &Program, record: &Record) -> bool {
 /// Whether a function of this name is `constexpr`.
 fn is_constexpr(program: &Program, name: &str) -> bool {
     let mut named = program.function_index.named(name).iter();
-    named.any(|id| {
-        let function = &program.functions[*id];
-        let head = TextRange::new(function.range.start(), function.body.start());
-        let mut words = ["constexpr", "consteval"].into_iter();
-        words.any(|word| has_word(program, head, word))
-    })
+    named.any(|id| program.is_constexpr_function(&program.functions[*id]))
 }

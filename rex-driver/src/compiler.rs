@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use rex_emit::{ArtifactSet, EmitError};
-use rex_ir::program::Program;
 use rex_ir::verify::{VerifyErrors, verify};
 use rex_passes::manager::{Checking, PassFailure};
 use rex_passes::{PassManager, registry};
@@ -189,7 +188,8 @@ impl Compiler {
         self.passes
             .run(&mut program, &mut diagnostics, &mut ())
             .map_err(|failure| internal(failure.into()))?;
-        let needed_headers = needed_headers(&program);
+        let needed_headers = rex_ir::needed_headers::needed_headers(&program);
+        let needed_headers = needed_headers.iter().map(ToString::to_string).collect();
         let verified = verify(&program).map_err(|errors| internal(errors.into()))?;
         // What rex does not support stays on the host and the rest is lowered; a mistake stops everything.
         let mistakes = diagnostics.iter().any(|diagnostic| {
@@ -212,36 +212,6 @@ impl Compiler {
             account,
         })
     }
-}
-
-/// Headers with directives for the device, with functions, classes or qualified variables that device code uses, that are parts of functions, or that only C reads.
-fn needed_headers(program: &Program) -> Vec<String> {
-    let Some(expansion) = program.unit.expansion.as_deref() else {
-        return Vec::new();
-    };
-    let called = program
-        .device_code
-        .header_functions
-        .iter()
-        .filter_map(|name| {
-            rex_ir::headers::function_declaration(&program.unit, name)?.project_file
-        });
-    let mut headers: Vec<String> = Vec::new();
-    for header in expansion
-        .headers_with_device_directives()
-        .into_iter()
-        .chain(called)
-        .chain(rex_ir::headers::headers_of_classes(program))
-        .chain(rex_ir::headers::headers_of_qualified_variables(program))
-        .chain(rex_ir::headers::headers_of_c(program))
-        .chain(rex_ir::headers::fragments(program))
-    {
-        let header = header.to_string();
-        if !headers.contains(&header) {
-            headers.push(header);
-        }
-    }
-    headers
 }
 
 /// Target constructs in headers of the project are not lowered: the host compiler would run them on the host without a word.

@@ -15,7 +15,7 @@ use smol_str::SmolStr;
 
 use crate::item::ItemKind;
 use crate::program::Program;
-use crate::region::CapturedObject;
+use crate::ty::{Record, TypeId, TypeKind};
 
 /// A function that a header declares or defines.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,6 +43,47 @@ pub fn type_declaration(unit: &Unit, name: &str) -> Option<String> {
 /// The struct, union, class or enum with this tag.
 pub fn tag_declaration(unit: &Unit, name: &str) -> Option<String> {
     find(unit, name, DeclKind::Tag).map(|found| found.text.to_string())
+}
+
+/// Whether a type is made of a class of libstdc++ that belongs to its new ABI: `std::string`, `std::list<int> *`.
+pub fn is_of_new_abi(program: &Program, ty: TypeId) -> bool {
+    let types = &program.types;
+    match &types.get(types.desugar(ty)).kind {
+        TypeKind::Pointer(to) | TypeKind::Reference(to) => is_of_new_abi(program, *to),
+        TypeKind::Array { element, .. } => is_of_new_abi(program, *element),
+        TypeKind::Function { .. } => false,
+        TypeKind::Named { spelling, .. } => {
+            program.language() == Language::Cxx && names_new_abi(program, spelling)
+        }
+    }
+}
+
+fn names_new_abi(program: &Program, spelling: &str) -> bool {
+    let mut seen = BTreeSet::new();
+    let mut pending = names_of(spelling);
+    while let Some(name) = pending.pop() {
+        let is_own = |record: &Record| record.name == name && record.body.is_some();
+        if program.types.records.values().any(is_own) || !seen.insert(name.clone()) {
+            continue;
+        }
+        match find(&program.unit, &name, DeclKind::Tag) {
+            Some(class) if class.scope.ends_with("__cxx11") => return true,
+            Some(_) => {}
+            None => pending.extend(
+                find(&program.unit, &name, DeclKind::Typedef)
+                    .into_iter()
+                    .flat_map(|alias| names_of(alias.text)),
+            ),
+        }
+    }
+    false
+}
+
+/// All names of a text, each component of qualified ones.
+pub fn names_of(text: &str) -> Vec<SmolStr> {
+    let tokens = lex::significant_tokens(text, lex::whole(text));
+    let names = tokens.filter(|token| token.kind == TokenKind::Identifier);
+    names.map(|token| token.text(text).into()).collect()
 }
 
 /// A variable that a header declares.
@@ -211,109 +252,6 @@ pub fn qualified_names_included(program: &Program) -> BTreeSet<(&str, &str)> {
     names
 }
 
-/// The headers of the project with classes that device code uses and whose member functions it may call.
-pub fn headers_of_classes(program: &Program) -> BTreeSet<SmolStr> {
-    let mut found = BTreeSet::new();
-    if program.language() == Language::C || program.unit.expansion.is_none() {
-        return found;
-    }
-    let mut seen: BTreeSet<SmolStr> = BTreeSet::new();
-    let mut pending: Vec<SmolStr> = Vec::new();
-    let mut read = |text: &str, pending: &mut Vec<SmolStr>| {
-        let names = lex::significant_tokens(text, lex::whole(text))
-            .filter(|token| token.kind == TokenKind::Identifier)
-            .map(|token| SmolStr::new(token.text(text)));
-        pending.extend(names.filter(|name| seen.insert(name.clone())));
-    };
-    for range in device_text(program) {
-        read(program.text(range), &mut pending);
-    }
-    while let Some(name) = pending.pop() {
-        let Some(class) = find(&program.unit, &name, DeclKind::Tag) else {
-            continue;
-        };
-        if let HeaderOrigin::User { file } = class.origin {
-            if class.text.contains('(') {
-                found.insert(file);
-            }
-            read(class.text, &mut pending);
-        }
-    }
-    found
-}
-
-/// The headers of the project with variables that regions name with qualifiers.
-pub fn headers_of_qualified_variables(program: &Program) -> BTreeSet<SmolStr> {
-    let mut found = BTreeSet::new();
-    if program.language() == Language::C || program.unit.expansion.is_none() {
-        return found;
-    }
-    for range in device_text(program) {
-        let text = program.text(range);
-        let mut before = "";
-        for token in lex::significant_tokens(text, lex::whole(text)) {
-            let word = token.text(text);
-            if before == "::"
-                && let Some(variable) = find(&program.unit, word, DeclKind::Variable)
-                && let HeaderOrigin::User { file } = variable.origin
-                && !variable.scope.is_empty()
-                && !is_of_constants(variable.text)
-            {
-                found.insert(file);
-            }
-            before = word;
-        }
-    }
-    found
-}
-
-/// Whether a declaration of a variable is a template's, or says that the value never changes.
-fn is_of_constants(text: &str) -> bool {
-    let mut words = lex::identifiers(text, lex::whole(text)).map(|at| &text[at]);
-    text.starts_with("template")
-        || words.any(|word| word == "constexpr" || (word == "const" && !text.contains('*')))
-}
-
-/// The headers of the project in C that a compiler for C++ may refuse: they define functions, which may convert pointers as only C does, or use keywords of C++ as names.
-pub fn headers_of_c(program: &Program) -> BTreeSet<SmolStr> {
-    let Some(expansion) = &program.unit.expansion else {
-        return BTreeSet::new();
-    };
-    if program.language() != Language::C || program.kernels.is_empty() {
-        return BTreeSet::new();
-    }
-    let is_of_c = |text: &str| {
-        let mut is_behind_parenthesis = false;
-        lex::significant_tokens(text, lex::whole(text)).any(|token| {
-            let word = token.text(text);
-            let is_body = is_behind_parenthesis && word == "{";
-            is_behind_parenthesis = word == ")";
-            is_body || (token.kind == TokenKind::Identifier && lex::CXX_KEYWORDS.contains(&word))
-        })
-    };
-    let pieces = expansion.project_text();
-    pieces
-        .filter(|(_, text)| is_of_c(text))
-        .map(|(file, _)| file)
-        .collect()
-}
-
-/// Where device code and the variables that it captures say what they use.
-fn device_text(program: &Program) -> Vec<TextRange> {
-    let mut ranges = Vec::new();
-    for (_, region) in program.regions.iter() {
-        ranges.extend(program.constructs[region.construct].statement);
-        let captured = region.captures.iter();
-        ranges.extend(captured.filter_map(|capture| match capture.object {
-            CapturedObject::Variable(symbol) => program.symbols[symbol].declaration,
-            CapturedObject::This | CapturedObject::Extent(..) => None,
-        }));
-    }
-    let functions = program.device_code.functions.iter();
-    ranges.extend(functions.map(|device| program.functions[device.function].range));
-    ranges
-}
-
 /// The 1-based line of the user's file where a range of the unit begins.
 fn line_of(sources: &SourceMap, unit: &Unit, range: TextRange) -> u32 {
     sources.written_line(FileRange {
@@ -323,7 +261,7 @@ fn line_of(sources: &SourceMap, unit: &Unit, range: TextRange) -> u32 {
 }
 
 /// Prefers headers, then file scope, then a body, then the last one in the text.
-fn find<'u>(unit: &'u Unit, name: &str, kind: DeclKind) -> Option<DeclText<'u>> {
+pub(crate) fn find<'u>(unit: &'u Unit, name: &str, kind: DeclKind) -> Option<DeclText<'u>> {
     let index = unit.expansion.as_deref()?.declarations();
     let mut found = index.all(name, kind);
     if kind == DeclKind::Function {

@@ -33,6 +33,8 @@ pub mod library;
 pub mod lifecycle;
 pub mod map;
 pub mod namer;
+pub mod names;
+pub mod needed_headers;
 mod places;
 pub mod print;
 pub mod program;

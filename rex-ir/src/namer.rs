@@ -4,6 +4,7 @@
 
 use smol_str::{SmolStr, format_smolstr};
 
+use crate::headers;
 use crate::kernel::KernelNames;
 use crate::program::Program;
 use crate::symbol::SymbolId;
@@ -112,16 +113,30 @@ pub fn device_reference(program: &Program, symbol: SymbolId) -> SmolStr {
 /// Itanium C++ ABI, 5.1.6: a variable inside a function is `_ZZ`, the function's encoding, `E`, its own name.
 fn device_static_member(program: &Program, symbol: SymbolId) -> SmolStr {
     let function = static_storage(program.name(symbol));
+    // A function has the tags of what it returns, as a variable has those of its type.
     let encoding = mangled(program, symbol, function);
     let encoding = encoding.trim_start_matches("_Z");
     format_smolstr!("_ZZ{encoding}vE{}{STATIC_OBJECT}", STATIC_OBJECT.len())
 }
 
+/// What follows the name of an entity whose type has the tag of GCC's new ABI, as `std::string` has.
+///
+/// # Source
+/// Itanium C++ ABI, 5.1.2: `B`, the length and text of the tag; `_GLIBCXX_DEFAULT_ABI_TAG` of libstdc++.
+const ABI_TAG: &str = "B5cxx11";
+
 /// The symbol of an identifier that stands where a variable does.
 fn mangled(program: &Program, symbol: SymbolId, identifier: SmolStr) -> SmolStr {
     let qualifier = program.symbols[symbol].qualifier.trim_end_matches("::");
+    let tag = match headers::is_of_new_abi(program, program.symbols[symbol].ty) {
+        true => ABI_TAG,
+        false => "",
+    };
     if qualifier.is_empty() {
-        return identifier;
+        return match tag {
+            "" => identifier,
+            tag => format_smolstr!("_Z{}{identifier}{tag}", identifier.len()),
+        };
     }
     let file = program.sources.file(program.unit.file).name();
     let components: String = qualifier
@@ -133,7 +148,7 @@ fn mangled(program: &Program, symbol: SymbolId, identifier: SmolStr) -> SmolStr 
         .chain([identifier])
         .map(|component| format!("{}{component}", component.len()))
         .collect();
-    format_smolstr!("_ZN{components}E")
+    format_smolstr!("_ZN{components}{tag}E")
 }
 
 /// The static member function of the device file that gives the object of a static data member.

@@ -47,7 +47,7 @@ const HOST_IMAGE_FLAGS: &[&str] = &[
 /// The symbols that the runtime looks up in an image for the host: kernels and variables. Other names of C++ are functions, which
 /// only code of the image itself calls: those outside namespaces and classes have a mangled name, where variables have a plain one;
 /// the others end as a list of parameters does when they are written out. What no kernel reaches can then be left out.
-const HOST_IMAGE_SYMBOLS: &str = "{ global: *; *__kernel__*; _ZZN*10rex_object; *__image_entry; local: _Z[!N]*; extern \"C++\" { *[$-*]; *[$-*]?const; *[$-*]?volatile; }; };";
+const HOST_IMAGE_SYMBOLS: &str = "{ global: *; *__kernel__*; _ZZN*10rex_object; _Z*B5cxx11; *__image_entry; local: _Z[!N]*; extern \"C++\" { *[$-*]; *[$-*]?const; *[$-*]?volatile; }; };";
 const HOST_IMAGE_LIBRARIES: &[&str] = &["-lm", "-lpthread"];
 /// What loading an image must not do: construct the variables of the host that headers declare. Variables of the device are constructed by kernels.
 const NO_CONSTRUCTORS: &str =

@@ -146,11 +146,7 @@ impl<'p> Classes<'p> {
                     edits.insert(lambda.end() - range.start(), 0, after);
                 }
                 // A local class has functions of its own inside.
-                let words = references::unqualified(
-                    program,
-                    &|it| function.globals.contains(&it),
-                    function.range,
-                );
+                let words = references::in_function(program, function, function.range);
                 for (at, word) in words.into_iter().filter(|(at, _)| !is_in(&covered, *at)) {
                     edits.replace(at - range.start(), word.to_string());
                 }
@@ -165,7 +161,8 @@ impl<'p> Classes<'p> {
             edits.replace(place - range.start(), text);
         }
         covered.extend(statics::declared_in(program, &members, range));
-        for (at, word) in statics::all_words(program, range) {
+        let words = statics::all_words(program, range).into_iter();
+        for (at, word) in words.chain(references::objects(program, range)) {
             if !is_in(&covered, at) {
                 edits.replace(at - range.start(), word.to_string());
             }

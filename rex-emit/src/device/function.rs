@@ -178,9 +178,9 @@ fn words(
     function: &Function,
     planned: &[(TextRange, SmolStr)],
 ) -> Vec<(TextRange, SmolStr)> {
-    // With what a constructor says in front of its body.
-    let range = TextRange::new(function.declarator_end, function.range.end());
-    let mut words = references::unqualified(program, &|it| function.globals.contains(&it), range);
+    // With default arguments, and what a constructor says in front of its body.
+    let range = TextRange::new(function.parameters.start(), function.range.end());
+    let mut words = references::in_function(program, function, range);
     words.extend_from_slice(planned);
     // Kernels may be instantiated for the lambdas in a function that leads to some.
     for (lambda, [before, after]) in wrapped(program, range) {

@@ -196,11 +196,7 @@ fn body(program: &Program, kernel: &Kernel) -> Vec<String> {
     globals.retain(|symbol| !is_parameter(symbol));
     let construct = &program.constructs[program.regions[kernel.region].construct];
     let mut words = kernel.words.clone();
-    words.extend(references::unqualified(
-        program,
-        &|it| globals.contains(&it),
-        construct.range,
-    ));
+    words.extend(references::unqualified(program, &globals, construct.range));
     let printer = BodyPrinter::new(program, &words);
     let mut lines: Vec<String> = references::of_globals(program, &globals)
         .into_iter()

@@ -4,10 +4,11 @@
 
 use rex_ir::item::{DeviceStorage, Function};
 use rex_ir::namer;
+use rex_ir::names::{self, Name};
 use rex_ir::program::Program;
-use rex_ir::symbol::SymbolId;
+use rex_ir::symbol::{Symbol, SymbolId};
 use rex_ir::ty::{TypeId, TypeKind, TypeTable};
-use rex_syntax::{TextRange, TextSize, lex};
+use rex_syntax::{TextRange, TextSize};
 use smol_str::SmolStr;
 
 use super::kernel::{STEP, declare_pointer};
@@ -33,9 +34,12 @@ pub(super) fn declaration(program: &Program, symbol: SymbolId) -> Option<String>
         true => SHARED_BY_FILES,
         false => external,
     };
+    // A definition may stand outside of its namespace.
+    let written = found.declared_at.map_or("", |at| program.text(at));
+    let around = written.strip_suffix(&*found.name).unwrap_or_default();
     let types = &program.types;
     if storage.is_behind_pointer() {
-        let pointer = pointer(program, symbol);
+        let pointer = format!("{around}{}", pointer(program, symbol));
         let ty = rex_ir::kernel::ParameterType::PointerTo(types.object_type(found.ty));
         return Some(format!(
             "__device__ {external}{};",
@@ -44,8 +48,10 @@ pub(super) fn declaration(program: &Program, symbol: SymbolId) -> Option<String>
     }
     let name = namer::device_identifier(program, symbol);
     let declared = match storage {
-        DeviceStorage::Constructed => format!("rex_storage<{}> {name}", types.spell(found.ty)),
-        _ => types.declare(found.ty, &name),
+        DeviceStorage::Constructed => {
+            format!("rex_storage<{}> {around}{name}", types.spell(found.ty))
+        }
+        _ => types.declare(found.ty, &format!("{around}{name}")),
     };
     let value = match (storage, found.initializer) {
         (DeviceStorage::Constructed, _) | (_, None) => String::new(),
@@ -66,19 +72,24 @@ pub(super) fn of_globals(program: &Program, globals: &[SymbolId]) -> Vec<String>
         .filter(|symbol| has_reference(program, *symbol))
         .map(|symbol| {
             let found = &program.symbols[symbol];
-            let object = match program.device_storage(symbol) {
-                Some(DeviceStorage::Constructed) => format!(
-                    "::{}.rex_object()",
-                    qualified(program, symbol, &namer::device_identifier(program, symbol))
-                ),
-                _ => format!("*{}", qualified(program, symbol, &pointer(program, symbol))),
-            };
             format!(
-                "{} = {object};",
-                reference_to(&program.types, found.ty, &found.name)
+                "{} = {};",
+                reference_to(&program.types, found.ty, &found.name),
+                object(program, symbol)
             )
         })
         .collect()
+}
+
+/// What a variable is behind its pointer, or in its storage.
+fn object(program: &Program, symbol: SymbolId) -> String {
+    match program.device_storage(symbol) {
+        Some(DeviceStorage::Constructed) => format!(
+            "::{}.rex_object()",
+            qualified(program, symbol, &namer::device_identifier(program, symbol))
+        ),
+        _ => format!("*{}", qualified(program, symbol, &pointer(program, symbol))),
+    }
 }
 
 /// The statements that construct the variables of the file on a device, in the order of their declarations.
@@ -98,8 +109,7 @@ pub(super) fn constructions(program: &Program) -> Vec<String> {
         .filter(|(_, storage)| *storage == DeviceStorage::Constructed)
         .map(|(symbol, _)| *symbol)
         .collect();
-    let named: Vec<SymbolId> = variables.iter().map(|(symbol, _)| *symbol).collect();
-    let mut lines = of_globals(program, &named);
+    let mut lines = Vec::new();
     for symbol in constructed {
         if program.static_members.contains_key(&symbol) {
             lines.push(statics::construction(program, symbol));
@@ -108,7 +118,7 @@ pub(super) fn constructions(program: &Program) -> Vec<String> {
         let found = &program.symbols[symbol];
         let ty = program.types.spell(program.types.object_type(found.ty));
         let value = found.initializer.map_or(String::new(), |at| {
-            let text = without_qualifiers(program, at);
+            let text = with_objects(program, at);
             let before = &program.source()[..usize::from(at.start())];
             let is_list = text.starts_with('{') || !before.trim_end().ends_with('=');
             match is_list {
@@ -121,17 +131,20 @@ pub(super) fn constructions(program: &Program) -> Vec<String> {
             true => "(void *)",
             false => "",
         };
-        lines.push(format!("new ({cast}&{}) {ty}{value};", found.name));
+        let object = object(program, symbol);
+        lines.push(format!("new ({cast}&{object}) {ty}{value};"));
     }
     lines
 }
 
-/// Text of the program that names variables of the device by their names alone.
-pub(super) fn without_qualifiers(program: &Program, range: TextRange) -> String {
-    let is_on_device = |symbol| program.device_storage(symbol).is_some();
+/// Text of the program with what stands for the variables in it.
+pub(super) fn with_objects(program: &Program, range: TextRange) -> String {
+    let mut words = statics::all_words(program, range);
+    words.extend(objects(program, range));
+    words.sort_by_key(|(at, _)| at.start());
     let mut text = String::new();
     let mut end = range.start();
-    for (at, word) in unqualified(program, &is_on_device, range) {
+    for (at, word) in words {
         text.push_str(program.text(TextRange::new(end, at.start())));
         text.push_str(&word);
         end = at.end();
@@ -142,54 +155,100 @@ pub(super) fn without_qualifiers(program: &Program, range: TextRange) -> String 
 
 /// Where a function's body begins, and the references and operations of reductions that it needs there.
 pub(super) fn at_body(program: &Program, function: &Function) -> Option<(TextSize, String)> {
-    let mut lines = of_globals(program, &function.globals);
+    let mut globals = function.globals.clone();
+    globals.retain(|symbol| !is_ambiguous(program, function, *symbol));
+    let mut lines = of_globals(program, &globals);
     lines.extend(reductions::scoped_in(program, function.range));
     let at = function.first_statement;
     let text: String = lines.iter().map(|line| format!("\n{STEP}{line}")).collect();
     (!text.is_empty()).then_some((at, text))
 }
 
-/// Edits that take the qualifiers off the names of such variables, and that give static data members the words of the device file.
-pub(super) fn unqualified(
+/// Whether a reference with the name of a variable would meet another thing of that name in the function.
+fn is_ambiguous(program: &Program, function: &Function, symbol: SymbolId) -> bool {
+    let name = program.name(symbol);
+    let is_other = |other: &SymbolId| {
+        *other != symbol
+            && program.name(*other) == name
+            && !program.static_members.contains_key(other)
+    };
+    let mut globals = function.globals.iter();
+    let is_local = |local: &Symbol| {
+        let declared = local.declared_at;
+        local.name == *name && declared.is_some_and(|at| function.range.contains_range(at))
+    };
+    has_reference(program, symbol)
+        && (globals.any(is_other) || program.symbols.values().any(is_local))
+}
+
+/// The words of a part of a function for its variables: with the references that [`at_body`] declares, or in front of them.
+pub(super) fn in_function(
     program: &Program,
-    is_wanted: &dyn Fn(SymbolId) -> bool,
+    function: &Function,
     range: TextRange,
 ) -> Vec<(TextRange, SmolStr)> {
-    let source = program.source();
-    let mut words = statics::words(program, is_wanted, range);
-    // Where a chain of names and `::` begins.
-    let mut chain: Option<TextRange> = None;
-    let mut after_colons = false;
-    for token in lex::tokens(source, range) {
-        let text = token.text(source);
-        if token.kind == lex::TokenKind::Identifier {
-            let start = match chain.filter(|_| after_colons) {
-                Some(chain) => chain.start(),
-                None => token.range.start(),
-            };
-            let qualifier = TextRange::new(start, token.range.start());
-            let qualified = program.text(qualifier).trim_start_matches("::");
-            let may_mean = |symbol: SymbolId| {
-                program.symbols[symbol].qualifier.ends_with(qualified)
-                    && has_reference(program, symbol)
-                    && is_wanted(symbol)
-            };
-            let mut named = program
-                .symbol_index
-                .globals_named(&program.symbols, qualified, text);
-            if !qualifier.is_empty() && named.any(may_mean) {
-                words.push((qualifier, SmolStr::default()));
-            }
-            chain = Some(TextRange::new(start, token.range.end()));
-        } else if text == "::" {
-            chain.get_or_insert(token.range);
-        } else {
-            chain = None;
+    let globals = &function.globals;
+    let ambiguous: Vec<SymbolId> = globals
+        .iter()
+        .copied()
+        .filter(|symbol| is_ambiguous(program, function, *symbol))
+        .collect();
+    let mut words = statics::words(program, &|it| globals.contains(&it), range);
+    words.extend(variables_in(program, range).filter_map(|(name, symbol)| {
+        let is_in_front = name.plain.start() < function.body.start();
+        if is_in_front || is_among(program, &ambiguous, symbol) {
+            return Some((name.whole(), object(program, symbol).into()));
         }
-        after_colons = text == "::";
-    }
+        let has_reference = is_among(program, globals, symbol);
+        (has_reference && !name.qualifier.is_empty()).then_some((name.qualifier, "".into()))
+    }));
     words.sort_by_key(|(at, _)| at.start());
     words
+}
+
+/// What stands for the variables in a range where no references are.
+pub(super) fn objects(
+    program: &Program,
+    range: TextRange,
+) -> impl Iterator<Item = (TextRange, SmolStr)> {
+    variables_in(program, range)
+        .map(|(name, symbol)| (name.whole(), object(program, symbol).into()))
+}
+
+/// Whether a variable is one of these, perhaps in another declaration.
+fn is_among(program: &Program, variables: &[SymbolId], symbol: SymbolId) -> bool {
+    let mut same = program.redeclarations(symbol).into_iter();
+    variables.contains(&symbol) || same.any(|it| variables.contains(&it))
+}
+
+/// Edits that take the qualifiers off the names of variables with references, and that give static data members the words of the device file.
+pub(super) fn unqualified(
+    program: &Program,
+    globals: &[SymbolId],
+    range: TextRange,
+) -> Vec<(TextRange, SmolStr)> {
+    let mut words = statics::words(program, &|it| globals.contains(&it), range);
+    let qualified = variables_in(program, range)
+        .filter(|(name, symbol)| !name.qualifier.is_empty() && is_among(program, globals, *symbol));
+    words.extend(qualified.map(|(name, _)| (name.qualifier, SmolStr::default())));
+    words.sort_by_key(|(at, _)| at.start());
+    words
+}
+
+/// The names of variables in a range that need references.
+fn variables_in(program: &Program, range: TextRange) -> impl Iterator<Item = (Name, SymbolId)> {
+    let variables = &program.device_code.variables;
+    let are_any = variables
+        .iter()
+        .any(|(symbol, _)| has_reference(program, *symbol));
+    let names = match are_any {
+        true => names::in_text(program.source(), range),
+        false => Vec::new(),
+    };
+    names.into_iter().filter_map(move |name| {
+        let symbol = names::meaning(program, name)?;
+        has_reference(program, symbol).then_some((name, symbol))
+    })
 }
 
 fn has_reference(program: &Program, symbol: SymbolId) -> bool {

@@ -14,7 +14,7 @@ use smol_str::SmolStr;
 
 use super::class::BOTH_SIDES;
 use super::kernel::{STEP, declare_pointer};
-use super::references::{reference_to, without_qualifiers};
+use super::references::{reference_to, with_objects};
 
 /// A static data member that device code has an object of.
 struct Member<'p> {
@@ -374,7 +374,7 @@ impl<'p> Member<'p> {
         let Some(at) = at else {
             return String::new();
         };
-        let text = without_qualifiers(program, at);
+        let text = with_objects(program, at);
         let before = &program.source()[..usize::from(at.start())];
         match before.trim_end().ends_with('=') {
             true => format!(" = {text}"),

@@ -4,6 +4,7 @@
 //! device functions name get a copy on the device (OpenMP's implicit rule), constants are copied without an offload entry.
 
 mod constants;
+mod construction;
 mod members;
 mod objects;
 mod reach;

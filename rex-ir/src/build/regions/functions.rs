@@ -7,6 +7,7 @@ use rex_syntax::kind::{Field, Kind};
 
 use crate::build::Builder;
 use crate::build::names::last_component;
+use crate::build::qualified::qualified_around;
 use crate::item::FunctionId;
 use crate::region::Call;
 use crate::static_member::uses_in;
@@ -73,7 +74,7 @@ impl<'u> Builder<'u> {
                 self.function_name_use(&inner, at, true, calls, globals, 1);
             }
         }
-        match self.scopes.resolve(&self.symbols, text, at) {
+        match self.name_in_function(text, at) {
             Some(symbol) => match self.symbols[symbol].kind {
                 SymbolKind::Function => calls.push(Call::of_function(text, at)),
                 SymbolKind::Global => {
@@ -84,6 +85,20 @@ impl<'u> Builder<'u> {
             None if called && depth == 0 => calls.push(Call::of_function(last_component(text), at)),
             None => {}
         }
+    }
+}
+
+impl<'u> Builder<'u> {
+    /// What a name of a function means, which may be the last of a qualified one.
+    fn name_in_function(&self, text: &str, at: TextRange) -> Option<SymbolId> {
+        let nearest = self.scopes.resolve(&self.symbols, text, at)?;
+        let before = self.source[..usize::from(at.start())].trim_end();
+        if !before.ends_with("::") {
+            return Some(nearest);
+        }
+        let whole = qualified_around(self.unit.tree.root().smallest_at(at));
+        let qualified = whole.and_then(|whole| self.find_qualified(whole.text(), at));
+        qualified.or(Some(nearest))
     }
 }
 

@@ -4,7 +4,7 @@ use rex_syntax::TextRange;
 use rex_syntax::cst::Node;
 use rex_syntax::kind::{Field, Kind};
 use rex_syntax::source::Language;
-use smol_str::format_smolstr;
+use smol_str::{SmolStr, format_smolstr};
 
 use super::Context;
 use crate::build::Builder;
@@ -41,17 +41,22 @@ impl<'u> Builder<'u> {
             }
             let is_function = declared.parameters.is_some()
                 && matches!(self.types.get(declared.ty).kind, TypeKind::Function { .. });
-            let kind = match (is_function, context.function) {
-                (true, Some(_))
+            // A lambda may begin a variable of the file.
+            let is_in_body = context.function.is_some()
+                || node
+                    .ancestors()
+                    .any(|around| around.kind() == Kind::LambdaExpression);
+            let kind = match (is_function, is_in_body) {
+                (true, true)
                     if self.looks_like_constructor_call(declared.parameters, node.range()) =>
                 {
                     SymbolKind::Local
                 }
                 (true, _) => SymbolKind::Function,
-                (false, None) => SymbolKind::Global,
-                (false, Some(_)) if is_static => SymbolKind::StaticLocal,
-                (false, Some(_)) if is_extern => SymbolKind::Global,
-                (false, Some(_)) => SymbolKind::Local,
+                (false, false) => SymbolKind::Global,
+                (false, true) if is_static => SymbolKind::StaticLocal,
+                (false, true) if is_extern => SymbolKind::Global,
+                (false, true) => SymbolKind::Local,
             };
             let ty = match (kind, self.types.get(declared.ty).kind.clone()) {
                 (SymbolKind::Function | SymbolKind::Local, TypeKind::Function { returns, .. }) => {
@@ -70,6 +75,7 @@ impl<'u> Builder<'u> {
                 true => self.seen_from_outside(ty, node.range()),
                 false => ty,
             };
+            let qualifier = self.qualifier_of_variable(name, &context.namespaces);
             let symbol = self.declare(
                 scope,
                 name,
@@ -79,13 +85,28 @@ impl<'u> Builder<'u> {
                 Some(node.range()),
             );
             if kind == SymbolKind::Global {
-                self.symbols[symbol].qualifier = context.namespaces.clone();
+                self.symbols[symbol].qualifier = qualifier;
             }
             if kind == SymbolKind::StaticLocal
                 && let Some(function) = context.function
             {
                 self.functions[function].statics.push(symbol);
             }
+        }
+    }
+
+    /// The namespace of a variable that a declaration names, perhaps from outside: `int config::level = 3;`.
+    fn qualifier_of_variable(&self, name: Node<'u>, around: &SmolStr) -> SmolStr {
+        let text = name.text();
+        let Some((qualifier, _)) = text.rsplit_once("::") else {
+            return around.clone();
+        };
+        let declared = self.find_qualified(text, name.range());
+        let declared = declared.filter(|it| self.symbols[*it].kind == SymbolKind::Global);
+        match (declared, qualifier.strip_prefix("::")) {
+            (Some(declared), _) => self.symbols[declared].qualifier.clone(),
+            (None, Some(whole)) => format_smolstr!("{whole}::"),
+            (None, None) => format_smolstr!("{around}{qualifier}::"),
         }
     }
 

@@ -1,0 +1,162 @@
+//! Headers of the project whose text has to stand in the unit itself.
+//!
+//! The device file includes most headers as they are. What device code says otherwise than the host must be text of the unit: rex reads it again with these headers in it.
+
+use std::collections::BTreeSet;
+
+use rex_syntax::TextRange;
+use rex_syntax::declarations::DeclKind;
+use rex_syntax::expansion::HeaderOrigin;
+use rex_syntax::lex::{self, TokenKind};
+use rex_syntax::source::Language;
+use smol_str::SmolStr;
+
+use crate::headers::{find, fragments, function_declaration};
+use crate::program::Program;
+use crate::region::CapturedObject;
+
+/// Headers with directives for the device, with functions, classes or variables that device code has in another form, that are parts of functions, or that only C reads.
+pub fn needed_headers(program: &Program) -> Vec<SmolStr> {
+    let Some(expansion) = program.unit.expansion.as_deref() else {
+        return Vec::new();
+    };
+    let names = program.device_code.header_functions.iter();
+    let called = names.filter_map(|name| function_declaration(&program.unit, name)?.project_file);
+    let mut headers: Vec<SmolStr> = Vec::new();
+    for header in expansion
+        .headers_with_device_directives()
+        .into_iter()
+        .chain(called)
+        .chain(of_classes(program))
+        .chain(of_qualified_variables(program))
+        .chain(of_own_variables(program))
+        .chain(of_c(program))
+        .chain(fragments(program))
+    {
+        if !headers.contains(&header) {
+            headers.push(header);
+        }
+    }
+    headers
+}
+
+/// The headers of the project with classes that device code uses and whose member functions it may call.
+fn of_classes(program: &Program) -> BTreeSet<SmolStr> {
+    let mut found = BTreeSet::new();
+    if program.language() == Language::C || program.unit.expansion.is_none() {
+        return found;
+    }
+    let mut seen: BTreeSet<SmolStr> = BTreeSet::new();
+    let mut pending: Vec<SmolStr> = Vec::new();
+    let mut read = |text: &str, pending: &mut Vec<SmolStr>| {
+        let names = lex::significant_tokens(text, lex::whole(text))
+            .filter(|token| token.kind == TokenKind::Identifier)
+            .map(|token| SmolStr::new(token.text(text)));
+        pending.extend(names.filter(|name| seen.insert(name.clone())));
+    };
+    for range in device_text(program) {
+        read(program.text(range), &mut pending);
+    }
+    while let Some(name) = pending.pop() {
+        let Some(class) = find(&program.unit, &name, DeclKind::Tag) else {
+            continue;
+        };
+        if let HeaderOrigin::User { file } = class.origin {
+            if class.text.contains('(') {
+                found.insert(file);
+            }
+            read(class.text, &mut pending);
+        }
+    }
+    found
+}
+
+/// The headers of the project with variables that regions name with qualifiers.
+fn of_qualified_variables(program: &Program) -> BTreeSet<SmolStr> {
+    let mut found = BTreeSet::new();
+    if program.language() == Language::C || program.unit.expansion.is_none() {
+        return found;
+    }
+    for range in device_text(program) {
+        let text = program.text(range);
+        let mut before = "";
+        for token in lex::significant_tokens(text, lex::whole(text)) {
+            let word = token.text(text);
+            if before == "::"
+                && let Some(variable) = find(&program.unit, word, DeclKind::Variable)
+                && let HeaderOrigin::User { file } = variable.origin
+                && !variable.scope.is_empty()
+                && !is_of_constants(variable.text)
+            {
+                found.insert(file);
+            }
+            before = word;
+        }
+    }
+    found
+}
+
+/// The headers that declare variables of the unit which the device has in another form: in storage, or behind a pointer.
+fn of_own_variables(program: &Program) -> BTreeSet<SmolStr> {
+    let Some(expansion) = program.unit.expansion.as_deref() else {
+        return BTreeSet::new();
+    };
+    let variables = program.device_code.variables.iter();
+    let names = variables
+        .filter(|(_, storage)| storage.needs_reference())
+        .map(|(symbol, _)| program.name(*symbol));
+    names
+        .flat_map(|name| expansion.declarations().all(name, DeclKind::Variable))
+        .filter_map(|declared| match declared.origin {
+            HeaderOrigin::User { file } => Some(file),
+            HeaderOrigin::Main | HeaderOrigin::System => None,
+        })
+        .collect()
+}
+
+/// Whether a declaration of a variable is a template's, or says that the value never changes.
+fn is_of_constants(text: &str) -> bool {
+    let mut words = lex::identifiers(text, lex::whole(text)).map(|at| &text[at]);
+    text.starts_with("template")
+        || words.any(|word| word == "constexpr" || (word == "const" && !text.contains('*')))
+}
+
+/// The headers of the project in C that a compiler for C++ may refuse: they define functions, which may convert pointers as only C does, or use keywords of C++ as names.
+fn of_c(program: &Program) -> BTreeSet<SmolStr> {
+    let Some(expansion) = &program.unit.expansion else {
+        return BTreeSet::new();
+    };
+    if program.language() != Language::C || program.kernels.is_empty() {
+        return BTreeSet::new();
+    }
+    let is_of_c = |text: &str| {
+        let mut is_behind_parenthesis = false;
+        lex::significant_tokens(text, lex::whole(text)).any(|token| {
+            let word = token.text(text);
+            let is_body = is_behind_parenthesis && word == "{";
+            is_behind_parenthesis = word == ")";
+            is_body || (token.kind == TokenKind::Identifier && lex::CXX_KEYWORDS.contains(&word))
+        })
+    };
+    let pieces = expansion.project_text();
+    pieces
+        .filter(|(_, text)| is_of_c(text))
+        .map(|(file, _)| file)
+        .collect()
+}
+
+/// Where device code and the variables that it captures say what they use.
+fn device_text(program: &Program) -> Vec<TextRange> {
+    let mut ranges = Vec::new();
+    for (_, region) in program.regions.iter() {
+        ranges.extend(program.constructs[region.construct].statement);
+        let captured = region.captures.iter();
+        ranges.extend(captured.filter_map(|capture| match capture.object {
+            CapturedObject::Variable(symbol) => program.symbols[symbol].declaration,
+            CapturedObject::This | CapturedObject::Extent(..) => None,
+        }));
+    }
+    let functions = program.device_code.functions.iter();
+    ranges.extend(functions.map(|device| program.functions[device.function].range));
+    ranges
+}

@@ -1,0 +1,429 @@
+//! Which variables of the device only running code can construct.
+//!
+//! The compiler computes what variables begin with as far as C++ says so. For the rest hosts run code before `main`; images have none, so that a kernel has to
+//! construct these variables. What cannot be told counts as running code: a variable that is constructed without need is right, too.
+
+use std::collections::BTreeSet;
+
+use rex_ir::headers;
+use rex_ir::names::{self, Name};
+use rex_ir::program::Program;
+use rex_ir::symbol::{SymbolId, SymbolKind};
+use rex_ir::ty::{Category, Record, RecordId, TypeId, TypeKind};
+use rex_syntax::kind::{Field, Kind};
+use rex_syntax::source::Language;
+use rex_syntax::{TextRange, lex};
+
+const MAX_DEPTH: u32 = 16;
+
+/// Whether a variable begins with what only running code can compute.
+pub(super) fn is_constructed(program: &Program, symbol: SymbolId) -> bool {
+    needs_code(program, symbol, 0)
+}
+
+fn needs_code(program: &Program, symbol: SymbolId, depth: u32) -> bool {
+    if program.language() != Language::Cxx || depth > MAX_DEPTH {
+        return false;
+    }
+    if program.is_external(symbol) {
+        // It may be defined further below.
+        let defined = program.definition(symbol);
+        return defined.is_some_and(|defined| needs_code(program, defined, depth + 1));
+    }
+    // No kernel knows all instantiations: these begin where they are used first.
+    let member = program.static_members.get(&symbol);
+    if member.is_some_and(|member| member.is_of_template) {
+        return false;
+    }
+    let found = &program.symbols[symbol];
+    if program.is_constexpr(symbol) || program.types.is_reference(found.ty) {
+        return false;
+    }
+    let begun = Begun {
+        program,
+        symbol,
+        is_const: program
+            .types
+            .get(program.types.innermost_element(found.ty))
+            .is_const,
+        depth,
+    };
+    begun.by_class(found.ty) || found.initializer.is_some_and(|value| begun.by_value(value))
+}
+
+/// An object of static storage duration, or a part of one.
+#[derive(Clone, Copy)]
+struct Begun<'p> {
+    program: &'p Program,
+    /// The variable.
+    symbol: SymbolId,
+    /// The compiler computes constants as far as it may.
+    is_const: bool,
+    depth: u32,
+}
+
+impl Begun<'_> {
+    fn deeper(self) -> Option<Self> {
+        (self.depth < MAX_DEPTH).then_some(Begun {
+            depth: self.depth + 1,
+            ..self
+        })
+    }
+
+    /// Whether objects of the type have constructors that the compiler cannot run.
+    fn by_class(self, ty: TypeId) -> bool {
+        let types = &self.program.types;
+        let element = types.innermost_element(ty);
+        if matches!(
+            types.category(element),
+            Category::Scalar | Category::WideScalar | Category::Pointer | Category::Function
+        ) {
+            return false;
+        }
+        match types.record(element) {
+            Some(record) if types.records[record].body.is_some() => self.by_record(record),
+            _ => match &types.get(types.object_type(element)).kind {
+                TypeKind::Named { spelling, .. } => self.by_words_of_headers(spelling),
+                _ => false,
+            },
+        }
+    }
+
+    /// The same for a class of the file.
+    fn by_record(self, record: RecordId) -> bool {
+        let Some(deeper) = self.deeper() else {
+            return false;
+        };
+        let types = &self.program.types;
+        let class = &types.records[record];
+        let has_constructor = class.method(&class.name).is_some();
+        if has_constructor && !(self.is_const && has_constexpr_constructor(self.program, class)) {
+            return true;
+        }
+        types.parts(record).any(|part| deeper.by_class(part))
+            || types.bases(record).any(|base| deeper.by_record(base))
+            || class
+                .bases
+                .iter()
+                .any(|base| deeper.by_words_of_headers(base))
+            || !has_constructor && deeper.by_members(class)
+    }
+
+    /// Whether values that a class gives its members need running code.
+    fn by_members(self, class: &Record) -> bool {
+        let Some(body) = class.body else {
+            return false;
+        };
+        let members = self.program.unit.tree.root().smallest_at(body);
+        let members = members.subtree().filter(|node| {
+            node.kind() == Kind::FieldDeclaration && body.contains_range(node.range())
+        });
+        let mut values = members
+            .filter(|member| !member.children().any(|child| child.text() == "static"))
+            .flat_map(|member| member.fields(Field::DefaultValue));
+        values.any(|value| self.by_value(value.range()))
+    }
+
+    /// Whether a value is none that the compiler computes.
+    fn by_value(self, value: TextRange) -> bool {
+        let Some(deeper) = self.deeper() else {
+            return false;
+        };
+        let program = self.program;
+        let source = program.source();
+        let skipped = not_evaluated(program, value);
+        let is_read = |at: TextRange| !skipped.iter().any(|range| range.contains_range(at));
+        let names = names::in_text(source, value).into_iter();
+        let mut names = names.filter(|name| is_read(name.plain));
+        names.any(|name| deeper.by_name(&Word::of(program, name, value)))
+            || members_called(source, value).any(|at| is_read(at) && !deeper.computes_member(at))
+    }
+
+    fn by_name(self, word: &Word<'_>) -> bool {
+        let program = self.program;
+        if matches!(word.text, "new" | "delete" | "throw") {
+            return true;
+        }
+        let of_macro = program.macro_names(word.text, word.name.plain);
+        if of_macro.iter().any(|inner| self.is_code_of_macro(inner)) {
+            return true;
+        }
+        let is_called = is_called(word.rest);
+        let resolved = names::meaning(program, word.name)
+            .filter(|inner| *inner != self.symbol && !self.declares(*inner));
+        match resolved.map(|inner| (inner, program.symbols[inner].kind)) {
+            Some((inner, SymbolKind::Global)) => self.by_variable(inner, word),
+            Some((_, SymbolKind::Function)) => is_called && !self.is_constexpr(word.text),
+            Some((_, kind)) if kind != SymbolKind::Type => false,
+            _ if program.function_index.named(word.text).is_empty() => {
+                self.by_class_named(word) || is_called && !word.is_computed(program)
+            }
+            _ => is_called && !self.is_constexpr(word.text),
+        }
+    }
+
+    /// Whether the value of the variable itself declares this, in a lambda.
+    fn declares(self, inner: SymbolId) -> bool {
+        let symbols = &self.program.symbols;
+        let value = symbols[self.symbol].initializer;
+        let declared = symbols[inner].declared_at;
+        value
+            .zip(declared)
+            .is_some_and(|(value, declared)| value.contains_range(declared))
+    }
+
+    /// Whether reading this variable is no constant: it needs code itself, or may have changed.
+    fn by_variable(self, inner: SymbolId, word: &Word<'_>) -> bool {
+        let program = self.program;
+        if needs_code(program, inner, self.depth) {
+            return true;
+        }
+        let is_address = word.before.ends_with('&') && !word.before.ends_with("&&");
+        let types = &program.types;
+        let ty = program.symbols[inner].ty;
+        let is_array = matches!(
+            types.get(types.object_type(ty)).kind,
+            TypeKind::Array { .. }
+        );
+        let is_read = !is_address && (!is_array || word.rest.starts_with('['));
+        let element = types.innermost_element(ty);
+        // An operator of its class may take a constant.
+        let is_object = types.category(element) == Category::Aggregate
+            && !word.rest.starts_with(['.', '['])
+            && !program.is_constexpr(inner);
+        let is_const = types.get(element).is_const || program.is_constexpr(inner);
+        is_read && (!is_const || is_object)
+    }
+
+    /// Whether a name begins an object of a class that has constructors.
+    fn by_class_named(self, word: &Word<'_>) -> bool {
+        if !word.rest.starts_with(['(', '{', '<']) {
+            return false;
+        }
+        let records = &self.program.types.records;
+        let mut own = records.iter();
+        match own.find(|(_, class)| class.name == word.text && class.body.is_some()) {
+            Some((record, _)) => self.by_record(record),
+            None => self.by_words_of_headers(word.text),
+        }
+    }
+
+    /// Whether words of a type mean a class of a header with constructors that the compiler cannot run, or an own one as its argument.
+    fn by_words_of_headers(self, words: &str) -> bool {
+        let mut seen = BTreeSet::new();
+        let mut pending = headers::names_of(words);
+        while let Some(name) = pending.pop() {
+            if !seen.insert(name.clone()) {
+                continue;
+            }
+            let records = &self.program.types.records;
+            let mut own = records.iter();
+            let own = own.find(|(_, class)| class.name == name && class.body.is_some());
+            if let Some((record, _)) = own {
+                if self.deeper().is_some_and(|deeper| deeper.by_record(record)) {
+                    return true;
+                }
+                continue;
+            }
+            match headers::tag_declaration(&self.program.unit, &name) {
+                Some(class) if constructs_by_code(&class, &name) => return true,
+                Some(_) => {}
+                None => pending.extend(
+                    headers::type_declaration(&self.program.unit, &name)
+                        .into_iter()
+                        .flat_map(|text| headers::names_of(&text)),
+                ),
+            }
+        }
+        false
+    }
+
+    /// Whether a name in a macro is a function that the compiler does not compute.
+    fn is_code_of_macro(self, name: &str) -> bool {
+        let program = self.program;
+        match program.function_index.named(name).is_empty() {
+            true => !is_computed(program, name).unwrap_or(true),
+            false => !self.is_constexpr(name),
+        }
+    }
+
+    /// Whether the compiler computes a call of a member function: of a class of the file, as those of headers go with their objects.
+    fn computes_member(self, at: TextRange) -> bool {
+        let name = self.program.text(at);
+        self.program.function_index.named(name).is_empty() || self.is_constexpr(name)
+    }
+
+    /// Whether the compiler computes a call of a function of the file.
+    fn is_constexpr(self, name: &str) -> bool {
+        let program = self.program;
+        let mut named = program.function_index.named(name).iter();
+        self.is_const && named.any(|id| program.is_constexpr_function(&program.functions[*id]))
+    }
+}
+
+/// A name in a value, and what stands around it.
+struct Word<'t> {
+    name: Name,
+    text: &'t str,
+    qualifier: &'t str,
+    /// The text in front of it.
+    before: &'t str,
+    /// The text behind it.
+    rest: &'t str,
+}
+
+impl<'t> Word<'t> {
+    fn of(program: &'t Program, name: Name, value: TextRange) -> Self {
+        let before = TextRange::new(value.start(), name.whole().start());
+        let rest = TextRange::new(name.plain.end(), value.end());
+        Word {
+            name,
+            text: program.text(name.plain),
+            qualifier: program.text(name.qualifier),
+            before: program.text(before).trim_end(),
+            rest: program.text(rest).trim_start(),
+        }
+    }
+
+    /// Whether the compiler computes a call of this function of a header.
+    fn is_computed(&self, program: &Program) -> bool {
+        let class = self.qualifier.trim_end_matches("::").rsplit("::").next();
+        if let Some(class) = class.filter(|class| !class.is_empty())
+            && let Some(text) = headers::tag_declaration(&program.unit, class)
+        {
+            return declares_constexpr(&text, self.text);
+        }
+        // What no header declares as a function is a member of a template or a cast: `std::numeric_limits<int>::max()`, `double(n)`.
+        let is_of_template = self.qualifier == "::" && self.before.ends_with('>');
+        is_of_template || is_computed(program, self.text).unwrap_or(true)
+    }
+}
+
+/// Whether a name with this text behind it is called, perhaps with arguments of a template.
+fn is_called(rest: &str) -> bool {
+    if rest.starts_with('(') {
+        return true;
+    }
+    if !rest.starts_with('<') {
+        return false;
+    }
+    let mut depth = 0;
+    let end = rest.find(|c| {
+        depth += i32::from(c == '<') - i32::from(c == '>');
+        depth == 0
+    });
+    end.is_some_and(|end| rest[end + 1..].trim_start().starts_with('('))
+}
+
+/// The names of member functions that a value calls.
+fn members_called(source: &str, value: TextRange) -> impl Iterator<Item = TextRange> + '_ {
+    let mut before = "";
+    lex::significant_tokens(source, value).filter_map(move |token| {
+        let is_member = matches!(before, "." | "->") && token.kind == lex::TokenKind::Identifier;
+        before = token.text(source);
+        let rest = &source[usize::from(token.range.end())..usize::from(value.end())];
+        (is_member && is_called(rest.trim_start())).then_some(token.range)
+    })
+}
+
+/// Whether the compiler computes calls of a function of headers. Host compilers know those of `<cmath>`, device compilers do not.
+fn is_computed(program: &Program, name: &str) -> Option<bool> {
+    let texts = headers::function_declarations(&program.unit, name);
+    let is_constexpr = texts.iter().all(|text| text.contains("constexpr"));
+    (!texts.is_empty()).then_some(is_constexpr)
+}
+
+/// Whether a class declares a function of this name that is `constexpr`.
+fn declares_constexpr(class: &str, name: &str) -> bool {
+    let mut is_constexpr = false;
+    let mut tokens = lex::significant_tokens(class, lex::whole(class));
+    tokens.any(|token| {
+        match token.text(class) {
+            "constexpr" => is_constexpr = true,
+            ";" | "{" | "}" => is_constexpr = false,
+            word => return is_constexpr && word == name,
+        }
+        false
+    })
+}
+
+/// The parts of a value that are not evaluated where the variable begins: operands of `sizeof`, bodies of lambdas that are not called.
+fn not_evaluated(program: &Program, value: TextRange) -> Vec<TextRange> {
+    let root = program.unit.tree.root();
+    let nodes = root.smallest_at(value).subtree();
+    let nodes = nodes.filter(|node| value.contains_range(node.range()));
+    let ranges = nodes.filter_map(|node| match node.kind() {
+        Kind::SizeofExpression | Kind::Decltype | Kind::Noexcept => Some(node.range()),
+        Kind::LambdaExpression => {
+            let source = program.source();
+            let is_called = source[usize::from(node.range().end())..]
+                .trim_start()
+                .starts_with('(');
+            let body = node.field(Field::Body).filter(|_| !is_called);
+            body.map(|body| body.range())
+        }
+        _ => None,
+    });
+    ranges.collect()
+}
+
+/// Whether the text of a class has a destructor with a body, or constructors none of which is `constexpr`.
+///
+/// A class with such a destructor is no literal type before C++20, and what it allocates since then ends with the value.
+fn constructs_by_code(class: &str, name: &str) -> bool {
+    let Some(open) = class.find('{') else {
+        return false;
+    };
+    let body = &class[open..];
+    let mut has_constructor = false;
+    let mut has_constexpr = false;
+    let mut depth = 0u32;
+    let mut is_constexpr = false;
+    let mut before = "";
+    for token in lex::significant_tokens(body, lex::whole(body)) {
+        let word = token.text(body);
+        match word {
+            "{" => depth += 1,
+            "}" => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth == 1 {
+            let rest = body[usize::from(token.range.end())..].trim_start();
+            if word == name && rest.starts_with('(') {
+                let declaration = rest.find([';', '{']).map_or(rest, |end| &rest[..end]);
+                let is_defaulted = declaration.trim_end().ends_with("default");
+                let is_deleted = declaration.trim_end().ends_with("delete");
+                match before {
+                    "~" if !is_defaulted => return true,
+                    "~" => {}
+                    _ if !is_defaulted && !is_deleted => {
+                        has_constructor = true;
+                        has_constexpr |= is_constexpr;
+                    }
+                    _ => {}
+                }
+            }
+            match word {
+                "constexpr" => is_constexpr = true,
+                ";" | "}" | ":" => is_constexpr = false,
+                _ => {}
+            }
+        }
+        before = word;
+    }
+    has_constructor && !has_constexpr
+}
+
+/// Whether a class has a constructor that is `constexpr`.
+fn has_constexpr_constructor(program: &Program, record: &Record) -> bool {
+    let Some(body) = record.body else {
+        return false;
+    };
+    let mut follows = false;
+    lex::identifiers(program.source(), body).any(|at| {
+        let word = program.text(at);
+        let found = follows && word == record.name;
+        follows = word == "constexpr" || (follows && matches!(word, "explicit" | "inline"));
+        found
+    })
+}

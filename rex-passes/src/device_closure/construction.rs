@@ -5,30 +5,50 @@
 
 use std::collections::BTreeSet;
 
+use indexmap::IndexSet;
 use rex_ir::headers;
 use rex_ir::names::{self, Name};
-use rex_ir::program::Program;
+use rex_ir::program::{Program, device_place};
 use rex_ir::symbol::{SymbolId, SymbolKind};
 use rex_ir::ty::{Category, Record, RecordId, TypeId, TypeKind};
 use rex_syntax::kind::{Field, Kind};
 use rex_syntax::source::Language;
 use rex_syntax::{TextRange, lex};
+use rustc_hash::FxHashSet;
 
+/// How deep classes and their members are nested that are looked at.
 const MAX_DEPTH: u32 = 16;
 
-/// Whether a variable begins with what only running code can compute.
-pub(super) fn is_constructed(program: &Program, symbol: SymbolId) -> bool {
-    needs_code(program, symbol, 0)
+/// Those of the device's variables that begin with what only running code can compute.
+pub(super) fn constructed(
+    program: &Program,
+    variables: &IndexSet<SymbolId>,
+) -> FxHashSet<SymbolId> {
+    let mut known = FxHashSet::default();
+    if program.language() != Language::Cxx {
+        return known;
+    }
+    let mut waiting: Vec<SymbolId> = variables.iter().copied().collect();
+    waiting.sort_by_key(|symbol| device_place(&program.symbols[*symbol]));
+    // Most values name what is declared before them.
+    loop {
+        let n_known = known.len();
+        waiting.retain(|symbol| {
+            let needs_code = needs_code(program, *symbol, &known);
+            if needs_code {
+                known.extend(program.redeclarations(*symbol));
+            }
+            !needs_code
+        });
+        if known.len() == n_known {
+            return known;
+        }
+    }
 }
 
-fn needs_code(program: &Program, symbol: SymbolId, depth: u32) -> bool {
-    if program.language() != Language::Cxx || depth > MAX_DEPTH {
-        return false;
-    }
-    if program.is_external(symbol) {
-        // It may be defined further below.
-        let defined = program.definition(symbol);
-        return defined.is_some_and(|defined| needs_code(program, defined, depth + 1));
+fn needs_code(program: &Program, symbol: SymbolId, known: &FxHashSet<SymbolId>) -> bool {
+    if known.contains(&symbol) {
+        return true;
     }
     // No kernel knows all instantiations: these begin where they are used first.
     let member = program.static_members.get(&symbol);
@@ -36,17 +56,21 @@ fn needs_code(program: &Program, symbol: SymbolId, depth: u32) -> bool {
         return false;
     }
     let found = &program.symbols[symbol];
-    if program.is_constexpr(symbol) || program.types.is_reference(found.ty) {
+    if program.is_external(symbol)
+        || program.is_constexpr(symbol)
+        || program.types.is_reference(found.ty)
+    {
         return false;
     }
     let begun = Begun {
         program,
+        known,
         symbol,
         is_const: program
             .types
             .get(program.types.innermost_element(found.ty))
             .is_const,
-        depth,
+        depth: 0,
     };
     begun.by_class(found.ty) || found.initializer.is_some_and(|value| begun.by_value(value))
 }
@@ -55,6 +79,8 @@ fn needs_code(program: &Program, symbol: SymbolId, depth: u32) -> bool {
 #[derive(Clone, Copy)]
 struct Begun<'p> {
     program: &'p Program,
+    /// The variables that are known to need code.
+    known: &'p FxHashSet<SymbolId>,
     /// The variable.
     symbol: SymbolId,
     /// The compiler computes constants as far as it may.
@@ -175,7 +201,7 @@ impl Begun<'_> {
     /// Whether reading this variable is no constant: it needs code itself, or may have changed.
     fn by_variable(self, inner: SymbolId, word: &Word<'_>) -> bool {
         let program = self.program;
-        if needs_code(program, inner, self.depth) {
+        if self.known.contains(&inner) {
             return true;
         }
         let is_address = word.before.ends_with('&') && !word.before.ends_with("&&");

@@ -62,9 +62,16 @@ fn device_code(cx: &mut PassCx<'_>) -> DeviceCode {
     }
     let mut reached = reach::reached(program);
     let variables = variables::declarations(program, &reached.variables);
+    let constructed = construction::constructed(program, &variables);
+    let storage = |symbol| variables::storage(program, symbol, &constructed);
+    let mut stored: Vec<(SymbolId, DeviceStorage)> = variables
+        .iter()
+        .map(|symbol| (*symbol, storage(*symbol)))
+        .collect();
+    stored.sort_by_key(|(symbol, _)| device_place(&program.symbols[*symbol]));
     report::missing(cx, std::mem::take(&mut reached.missing));
-    report::members_of_templates(cx, &variables);
-    report::maps_without_effect(cx, &variables);
+    report::members_of_templates(cx, &stored);
+    report::maps_without_effect(cx, &stored);
     virtual_calls::report(cx, &reached.functions);
 
     let texts = texts(cx.program, &reached.functions);
@@ -78,16 +85,11 @@ fn device_code(cx: &mut PassCx<'_>) -> DeviceCode {
     let host_values = members::values_of_host(program, &texts);
     let mut functions: Vec<FunctionId> = reached.functions.into_iter().collect();
     functions.sort_by_key(|id| program.functions[*id].range.start());
-    let mut variables: Vec<(SymbolId, DeviceStorage)> = variables
-        .into_iter()
-        .map(|symbol| (symbol, variables::storage(program, symbol)))
-        .collect();
-    variables.sort_by_key(|(symbol, _)| device_place(&program.symbols[*symbol]));
     let functions = functions.into_iter();
     DeviceCode {
         tracks_threads: program.device_code.tracks_threads,
         functions: functions.map(|id| planned(program, id)).collect(),
-        variables,
+        variables: stored,
         host_members,
         host_values,
         header_functions: reached.header_functions.into_iter().collect(),

@@ -12,9 +12,9 @@ use rex_syntax::diag::{Code, Diagnostic, Severity};
 use rex_syntax::expansion::HeaderOrigin;
 use rex_syntax::source::Language;
 use rex_syntax::{TextRange, TextSize, lex};
+use rustc_hash::FxHashSet;
 
 use super::reach::declared;
-use super::variables::storage;
 use crate::analysis::device_functions;
 use crate::pass::PassCx;
 
@@ -85,14 +85,14 @@ pub(super) fn error_numbers(cx: &mut PassCx<'_>, texts: &[TextRange]) {
 }
 
 /// With unified shared memory, a pointer to each instantiation of a template's member would have to be known to the runtime.
-pub(super) fn members_of_templates(cx: &mut PassCx<'_>, variables: &IndexSet<SymbolId>) {
-    for symbol in variables {
+pub(super) fn members_of_templates(cx: &mut PassCx<'_>, variables: &[(SymbolId, DeviceStorage)]) {
+    for (symbol, storage) in variables {
         let program = &*cx.program;
         let member = program.static_members.get(symbol);
         let Some(member) = member.filter(|member| member.is_of_template) else {
             continue;
         };
-        if storage(program, *symbol) == DeviceStorage::Shared
+        if *storage == DeviceStorage::Shared
             && let Some(at) = program.symbols[*symbol].declared_at.or(member.in_class)
         {
             let headline = format!(
@@ -111,8 +111,13 @@ pub(super) fn members_of_templates(cx: &mut PassCx<'_>, variables: &IndexSet<Sym
 }
 
 /// A variable that functions of the device name is there as long as the program runs, so that maps of it move nothing.
-pub(super) fn maps_without_effect(cx: &mut PassCx<'_>, variables: &IndexSet<SymbolId>) {
+pub(super) fn maps_without_effect(cx: &mut PassCx<'_>, variables: &[(SymbolId, DeviceStorage)]) {
     let program = &*cx.program;
+    let have_entries: FxHashSet<SymbolId> = variables
+        .iter()
+        .filter(|(_, storage)| matches!(storage, DeviceStorage::Enter | DeviceStorage::Constructed))
+        .map(|(symbol, _)| *symbol)
+        .collect();
     let regions = program.regions.values().flat_map(|region| &region.maps);
     let constructs = program.data_constructs.values();
     let constructs = constructs
@@ -128,11 +133,7 @@ pub(super) fn maps_without_effect(cx: &mut PassCx<'_>, variables: &IndexSet<Symb
             && !item.modifiers.contains(MapModifiers::ALWAYS)
             && !item.steps.iter().any(|step| step.follows_pointer);
         let is_implicit = !program.declare_target.contains_key(&symbol);
-        let has_entry = matches!(
-            storage(program, symbol),
-            DeviceStorage::Enter | DeviceStorage::Constructed
-        );
-        if moves && is_implicit && variables.contains(&symbol) && has_entry && seen.insert(symbol) {
+        if moves && is_implicit && have_entries.contains(&symbol) && seen.insert(symbol) {
             found.push((item.at, program.name(symbol).clone()));
         }
     }

@@ -9,8 +9,8 @@ use rex_ir::region::Call;
 use rex_ir::static_member::uses_in;
 use rex_ir::symbol::{SymbolId, SymbolKind};
 use rex_syntax::TextRange;
+use rustc_hash::FxHashSet;
 
-use super::construction::is_constructed;
 use super::reach::Search;
 
 /// An initializer may name other variables, and call functions.
@@ -63,8 +63,12 @@ pub(super) fn declarations(
     all
 }
 
-/// How a variable lives on the device.
-pub(super) fn storage(program: &Program, symbol: SymbolId) -> DeviceStorage {
+/// How a variable lives on the device, given those that running code constructs.
+pub(super) fn storage(
+    program: &Program,
+    symbol: SymbolId,
+    constructed: &FxHashSet<SymbolId>,
+) -> DeviceStorage {
     let found = &program.symbols[symbol];
     let member = program.static_members.get(&symbol);
     if member.is_some_and(|member| member.is_constant) {
@@ -75,14 +79,14 @@ pub(super) fn storage(program: &Program, symbol: SymbolId) -> DeviceStorage {
     // A constant is compiled into the image, unless running code computes it.
     if program.types.get(element).is_const
         && program.redeclarations(symbol).iter().any(is_initialized)
-        && !is_constructed(program, symbol)
+        && !constructed.contains(&symbol)
     {
         return DeviceStorage::Constant;
     }
     match program.declare_target.get(&symbol) {
         Some(DeviceStorage::Link) => DeviceStorage::Link,
         Some(DeviceStorage::Group) => DeviceStorage::Group,
-        Some(DeviceStorage::Local) if !is_constructed(program, symbol) => DeviceStorage::Local,
+        Some(DeviceStorage::Local) if !constructed.contains(&symbol) => DeviceStorage::Local,
         Some(DeviceStorage::Local) => DeviceStorage::Constructed,
         // The image has no memory of its own for what the host can change.
         _ if program
@@ -91,7 +95,7 @@ pub(super) fn storage(program: &Program, symbol: SymbolId) -> DeviceStorage {
         {
             DeviceStorage::Shared
         }
-        Some(DeviceStorage::Enter) | None if is_constructed(program, symbol) => {
+        Some(DeviceStorage::Enter) | None if constructed.contains(&symbol) => {
             DeviceStorage::Constructed
         }
         Some(storage) => *storage,

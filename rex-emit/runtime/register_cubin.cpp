@@ -220,6 +220,8 @@ std::string symbol_of(const rex_instance_entry &instance, bool on_host) {
   }
   std::string parameters = REX_LLVM_ABI >= 18 ? "Pv" : "";
   parameters.append(static_cast<size_t>(instance.parameters), 'm');
+  if (*instance.pack) // typename rex_packed<Types>::rex_type...
+    parameters += std::string("DpN10rex_packedI") + instance.pack + "E8rex_typeE";
   return "_Z" + name + "v" + (parameters.empty() ? "v" : parameters); // void (void *, uint64_t, ...)
 }
 
@@ -2230,12 +2232,13 @@ Registration *registration_for(const Location &where) {
 } // namespace
 
 void rex_instance_entry::add(const char *kernel_name, const char *type_name, const char *renamed,
-                             int parameters_count) {
+                             int parameters_count, const char *pack_type) {
   if (kernel) return;
   kernel = kernel_name;
   type = type_name;
   renamed_types = renamed;
   parameters = parameters_count;
+  pack = pack_type;
   next = first_instance;
   first_instance = this;
 }

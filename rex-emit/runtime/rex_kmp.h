@@ -336,9 +336,10 @@ template <typename Tag, typename Value, Value *Object> struct rex_private_member
  * constructor of a static object, adds its own. */
 struct REX_HIDDEN rex_instance_entry {
   void add(const char *kernel_name, const char *type_name, const char *renamed,
-           int parameters_count); /* once; then nothing */
+           int parameters_count, const char *pack_type); /* once; then nothing */
   const char *kernel, *type, *renamed_types;
   int parameters;
+  const char *pack;
   rex_instance_entry *next;
 };
 
@@ -348,7 +349,11 @@ struct REX_HIDDEN rex_instance_entry {
 #endif
 
 /* In a tag: the kernel's name, types in its arguments that are renamed, and its parameters without the hidden one. */
-#define REX_KERNEL_TEMPLATE(name, parameters_count)                                                          \
+#define REX_KERNEL_TEMPLATE(name, parameters_count) REX_KERNEL_TEMPLATE_OF_PACK(name, parameters_count, "")
+/* The same for a kernel with one more parameter for each value of a pack; the symbols of its instances say which of
+ * its parameters of types the pack is: T_, T0_, T1_. */
+#define REX_KERNEL_TEMPLATE_OF_PACK(name, parameters_count, pack)                                            \
+  static const char *rex_pack() { return pack; }                                                             \
   static const char *rex_kernel() { return name; }                                                           \
   static const char *rex_renamed() { return REX_RENAMED_TYPES; }                                             \
   static int rex_parameters() { return parameters_count; }
@@ -389,7 +394,7 @@ private:
   static rex_instance_entry entry; /* zero before any constructor runs */
   static void *const is_known;
   static void *add() {
-    entry.add(Tag::rex_kernel(), REX_TYPE_NAME(Tag), Tag::rex_renamed(), Tag::rex_parameters());
+    entry.add(Tag::rex_kernel(), REX_TYPE_NAME(Tag), Tag::rex_renamed(), Tag::rex_parameters(), Tag::rex_pack());
     return &entry;
   }
 };
@@ -629,6 +634,17 @@ template <typename Value> inline int64_t rex_captured_types(Value &) {
   if (rex_category<Value>::is_object) return rex_category<Value>::is_const ? 0x221 : 0x223;
   return rex_category<Value>::is_pointer ? 0x220 : 0x320;
 }
+#if __cplusplus >= 201103L
+/* The values of a pack, each as a variable of its type. */
+inline void rex_map_all(struct rex_maps *, void *) {}
+template <typename Value, typename... Others>
+inline void rex_map_all(struct rex_maps *maps, void *name, Value &value, Others &...others) {
+  const int64_t member = rex_map(maps, rex_captured(value), rex_captured(value), rex_captured_bytes(value),
+                                 rex_captured_types(value), name);
+  rex_map_pointers(maps, member, value);
+  rex_map_all(maps, name, others...);
+}
+#endif
 template <typename Value> inline int64_t rex_firstprivate_bytes(Value &value) { return (int64_t)sizeof value; }
 /* Literals, and private copies of objects. */
 template <typename Value> inline int64_t rex_firstprivate_types(Value &) {

@@ -743,6 +743,11 @@ static_assert(sizeof(rex_kernel_environment) == 48, "layout of KernelEnvironment
 
 #endif
 
+/// The parameter of a kernel for one value of a pack.
+template <typename Value> struct rex_packed {
+  typedef uint64_t rex_type;
+};
+
 /// REX_KERNEL_TEMPLATE(kernel, (typename T, int N), (T, N), parameters without the hidden one, REX_LOOP or
 /// REX_TEAM), after a kernel that is a template. Its symbol is the one that C++ gives it, which no name of a
 /// kernel environment can follow: the runtime launches exactly the numbers given.

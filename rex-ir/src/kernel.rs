@@ -12,6 +12,7 @@ use rex_syntax::TextRange;
 use smol_str::SmolStr;
 
 use crate::item::TemplateHead;
+use crate::program::Program;
 use crate::region::{CapturedObject, RegionId};
 use crate::ty::TypeId;
 
@@ -96,6 +97,20 @@ pub struct Parameter {
     pub name: SmolStr,
     /// Its type.
     pub ty: ParameterType,
+}
+
+impl Parameter {
+    /// The pack of types, if it is one parameter for each of their values.
+    pub fn pack<'p>(&self, program: &'p Program) -> Option<&'p SmolStr> {
+        program.packs.get(&self.object.variable()?)
+    }
+}
+
+impl Kernel {
+    /// The pack of types that the kernel has a pack of parameters for.
+    pub fn pack<'p>(&self, program: &'p Program) -> Option<&'p SmolStr> {
+        self.parameters.last()?.pack(program)
+    }
 }
 
 /// The type of a parameter.

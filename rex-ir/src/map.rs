@@ -236,7 +236,7 @@ impl MapArrays {
     /// Whether the number of entries is known only at run time.
     pub fn is_dynamic(&self) -> bool {
         let entries = &mut self.entries.iter();
-        entries.any(|entry| !entry.loops.is_empty() || entry.lambda.is_some())
+        entries.any(|entry| !entry.loops.is_empty() || entry.lambda.is_some() || entry.is_pack)
     }
 }
 
@@ -337,8 +337,10 @@ pub struct MapEntry {
     pub loops: Vec<usize>,
     /// The type word, when the instantiation of a template decides it.
     pub types: Option<Expr>,
-    /// A variable that may be a lambda: entries for what its captures point to follow, as many as its type asks for.
+    /// A variable that may be a lambda: entries for what its captures point to follow, as many as its type asks for. A pack always may.
     pub lambda: Option<Expr>,
+    /// The variable is a pack: an entry for each of its values.
+    pub is_pack: bool,
 }
 
 impl MapEntry {

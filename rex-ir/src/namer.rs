@@ -125,6 +125,23 @@ fn device_static_member(program: &Program, symbol: SymbolId) -> SmolStr {
 /// Itanium C++ ABI, 5.1.2: `B`, the length and text of the tag; `_GLIBCXX_DEFAULT_ABI_TAG` of libstdc++.
 const ABI_TAG: &str = "B5cxx11";
 
+/// The last of a template's parameters in a mangled name.
+///
+/// # Source
+/// Itanium C++ ABI, 5.1.5.9: `T_` is the first, `T0_` the second.
+pub fn last_parameter(parameters: &str) -> SmolStr {
+    let mut depth = 0i32;
+    let commas = parameters.chars().filter(|c| {
+        depth += i32::from(matches!(c, '<' | '(')) - i32::from(matches!(c, '>' | ')'));
+        depth == 0 && *c == ','
+    });
+    // Symbols count in base 36; no template has so many.
+    match commas.count() {
+        0 => "T_".into(),
+        n => format_smolstr!("T{}_", n - 1),
+    }
+}
+
 /// The symbol of an identifier that stands where a variable does.
 fn mangled(program: &Program, symbol: SymbolId, identifier: SmolStr) -> SmolStr {
     let qualifier = program.symbols[symbol].qualifier.trim_end_matches("::");

@@ -86,6 +86,8 @@ pub struct Program {
     pub static_member_instances: IndexMap<SymbolId, SymbolId>,
     /// Names in the unit that mean a static data member which is an object, in source order.
     pub static_member_uses: Vec<(TextRange, SymbolId)>,
+    /// Parameters that are packs: `xs` of `Ts... xs`, with the pack of their types.
+    pub packs: IndexMap<SymbolId, SmolStr>,
     /// Declarations that `allocate` directives give an alignment: where they begin, and the value.
     pub alignments: Vec<(TextRange, TextRange)>,
     /// Text that device code cannot have.

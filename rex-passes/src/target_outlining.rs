@@ -169,7 +169,8 @@ fn outline(
     let deduced: Vec<(SmolStr, SmolStr)> = deduced.collect();
     let template = kernel_template(function, home, &deduced);
     let mut planner = Planner::new(program, facts, id, shape);
-    planner.errors.extend(packs::refused(program, region));
+    let refused = packs::refused(program, region, template.as_ref());
+    planner.errors.extend(refused);
     let mut assembly = Assembly {
         program,
         shape,

@@ -74,10 +74,19 @@ pub(super) fn template_definition(
         kernel.names.kernel,
         template.parameters,
         own_arguments(program, kernel),
-        kernel.parameters.len(),
+        count(program, kernel),
         threading_word(kernel),
     ));
     lines.join("\n")
+}
+
+/// The number of a kernel's parameters.
+fn count(program: &Program, kernel: &Kernel) -> String {
+    let n_parameters = kernel.parameters.len();
+    match kernel.pack(program) {
+        Some(types) => format!("{} + sizeof...({types})", n_parameters - 1),
+        None => n_parameters.to_string(),
+    }
 }
 
 /// The arguments of a kernel template inside itself.
@@ -232,13 +241,17 @@ fn body(program: &Program, kernel: &Kernel) -> Vec<String> {
     {
         prologue.pop();
     }
+    let pack = kernel.prologue.iter().find_map(|line| printer.pack(line));
     lines.extend(prologue.iter().map(|line| indented(line, STEP)));
+    lines.extend(pack.iter().map(|[open, _]| indented(open, STEP)));
+    let inner = STEP.repeat(1 + pack.iter().count());
     lines.extend(
         printer
             .plan(&kernel.body, STEP)
             .into_iter()
-            .map(|line| indented(&line, STEP)),
+            .map(|line| indented(&line, &inner)),
     );
+    lines.extend(pack.iter().map(|[_, close]| indented(close, STEP)));
     let words = &program.regions[kernel.region].function_words;
     let defined = words
         .iter()
@@ -290,6 +303,12 @@ fn self_parameter(program: &Program, kernel: &Kernel) -> String {
 }
 
 fn declare(program: &Program, parameter: &Parameter) -> String {
+    if let Some(types) = parameter.pack(program) {
+        return format!(
+            "typename rex_packed<{types}>::rex_type... {}",
+            parameter.name
+        );
+    }
     declare_pointer(&program.types, parameter.ty, &parameter.name)
 }
 

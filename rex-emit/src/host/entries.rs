@@ -275,10 +275,18 @@ impl Host<'_> {
                 continue;
             };
             let name = &kernel.names.kernel;
+            let has_pack = kernel.pack(self.program).is_some();
+            let n_single = kernel.parameters.len() - usize::from(has_pack);
+            let tag = match has_pack {
+                true => format!(
+                    "REX_KERNEL_TEMPLATE_OF_PACK(\"{name}\", {n_single}, \"{}\")",
+                    namer::last_parameter(&template.parameters)
+                ),
+                false => format!("REX_KERNEL_TEMPLATE(\"{name}\", {n_single})"),
+            };
             let text = format!(
-                "template <{}> struct {name} {{\n  REX_KERNEL_TEMPLATE(\"{name}\", {})\n}};\n",
-                template.parameters,
-                kernel.parameters.len()
+                "template <{}> struct {name} {{\n  {tag}\n}};\n",
+                template.parameters
             );
             texts.push((line_start(self.program.source(), place), text));
         }

@@ -62,6 +62,8 @@ impl Host<'_> {
             .map(|symbol| format!("(void){};", self.program.name(*symbol)))
             .collect();
         let mut inner = Vec::new();
+        // The copies of a pack are parameters.
+        let mut pack: Option<[String; 2]> = None;
         for capture in &region.captures {
             let CapturedObject::Variable(symbol) = capture.object else {
                 continue;
@@ -113,6 +115,17 @@ impl Host<'_> {
                 {
                     inner.push(format!("{alignment}{};", types.declare(ty, name)))
                 }
+                Transport::ByCategory if self.program.packs.contains_key(&symbol) => {
+                    let value = types.spell(ty);
+                    pack = capture.may_be_written.then(|| {
+                        [
+                            format!(
+                                "[&](typename rex_host_variable<{value}>::rex_type... {name}) {{"
+                            ),
+                            format!("}}({name}...);"),
+                        ]
+                    });
+                }
                 // A copy, or another name for an object that the region maps.
                 Transport::ByCategory if capture.may_be_written => {
                     let of = |object: &str| {
@@ -163,20 +176,24 @@ impl Host<'_> {
             let lines = lines.map(|line| format!("{line}\n{margin}"));
             lines.collect::<String>()
         };
-        if outer.is_empty() && inner.is_empty() {
+        let (open, close) = match pack {
+            Some([open, close]) => (open, close),
+            None => ("{".to_string(), "}".to_string()),
+        };
+        if outer.is_empty() && inner.is_empty() && open == "{" {
             let text = reindent(text.trim_end(), own, indent);
             return format!("{}{text}", directives(indent));
         }
         let margin = format!("{indent}{step}");
         let mut lines = outer;
-        lines.push("{".to_string());
+        lines.push(open);
         lines.extend(inner.into_iter().map(|line| format!("{step}{line}")));
         lines.push(format!(
             "{step}{}{}",
             directives(&margin),
             reindent(text.trim_end(), own, &margin)
         ));
-        lines.push("}".to_string());
+        lines.push(close);
         lines.join(&format!("\n{indent}"))
     }
 

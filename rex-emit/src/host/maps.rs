@@ -153,6 +153,14 @@ impl<'p> Host<'p> {
                 setup.push(format!("const int32_t {at} = rex_maps.rex_count;"));
                 device_addresses.push((idx, format!("rex_maps.rex_bases[{at}]")));
             }
+            if entry.is_pack
+                && let Some(values) = &entry.lambda
+            {
+                let values = expr::print(self.program, &self.words(place), values);
+                let name = self.entry_name(entry);
+                setup.push(format!("{pad}rex_map_all(&rex_maps, {name}, {values}...);"));
+                continue;
+            }
             let is_parent = entry.lambda.is_some()
                 || arrays
                     .entries

@@ -41,6 +41,15 @@ pub enum Prologue {
         /// The thread has a copy of its own even of an object.
         is_firstprivate: bool,
     },
+    /// A pack of such variables: the body of the kernel is a function of them.
+    Pack {
+        /// The pack.
+        name: SmolStr,
+        /// The type of one of its values.
+        ty: TypeId,
+        /// The pack of parameters.
+        parameter: SmolStr,
+    },
     /// A pointer from a parameter that could not have its type: `T *name = reinterpret_cast<T *>(parameter);`
     Unpack {
         /// The pointer.

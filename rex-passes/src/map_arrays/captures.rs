@@ -119,11 +119,14 @@ impl Builder<'_> {
         capture: &Capture,
     ) {
         let call = |function| Expr::Call(function, vec![object.clone()]);
+        let variable = capture.object.variable();
+        let is_pack = variable.is_some_and(|it| self.program.packs.contains_key(&it));
         let value = call("rex_captured");
         self.push(MapEntry {
             at: Some(capture.at),
             types: Some(call(types)),
-            lambda: capture.may_be_called.then(|| object.clone()),
+            lambda: (capture.may_be_called || is_pack).then(|| object.clone()),
+            is_pack,
             ..entry(
                 value.clone(),
                 value,

@@ -252,5 +252,6 @@ fn entry(base: Expr, begin: Expr, size: Expr, flags: MapFlags, name: SmolStr) ->
         loops: Vec::new(),
         types: None,
         lambda: None,
+        is_pack: false,
     }
 }

@@ -156,6 +156,15 @@ impl Assembly<'_, '_> {
                     ty: ParameterType::Slot,
                 });
                 let is_firstprivate = capture.transport == Transport::CopyByCategory;
+                let variable = object.variable();
+                if variable.is_some_and(|it| self.program.packs.contains_key(&it)) {
+                    self.prologue.push(Prologue::Pack {
+                        name,
+                        ty,
+                        parameter: argument,
+                    });
+                    return;
+                }
                 let line = Prologue::Captured {
                     name,
                     ty,

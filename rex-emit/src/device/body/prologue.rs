@@ -63,6 +63,23 @@ impl BodyPrinter<'_> {
         }
     }
 
+    /// What stands in front of and behind the body of a kernel for a pack: a pack can only be declared as parameters.
+    pub(in crate::device) fn pack(&self, line: &Prologue) -> Option<[String; 2]> {
+        let Prologue::Pack {
+            name,
+            ty,
+            parameter,
+        } = line
+        else {
+            return None;
+        };
+        let value = self.value_type(*ty);
+        Some([
+            format!("[&](typename rex_captured<{value}>::rex_type... {name}) {{"),
+            format!("}}(rex_captured<{value}>::rex_get({parameter})...);"),
+        ])
+    }
+
     fn entry(&self, line: &Prologue) -> Entry {
         let types = &self.program.types;
         let lines = match line {
@@ -104,6 +121,8 @@ impl BodyPrinter<'_> {
                     "typename {how}<{value}>::rex_type {name} = {how}<{value}>::rex_get({parameter});"
                 )]
             }
+            // The body is around it.
+            Prologue::Pack { .. } => return Entry::default(),
             Prologue::Unpack {
                 name,
                 ty,

@@ -5,7 +5,7 @@ use rex_ir::namer;
 use rex_ir::program::Program;
 use rex_ir::region::CapturedObject;
 use rex_syntax::TextRange;
-use smol_str::SmolStr;
+use smol_str::{SmolStr, format_smolstr};
 
 use super::{STEP, body, declare, directives, function, indented, own_head};
 
@@ -125,8 +125,11 @@ pub(super) fn call(program: &Program, kernel: &Kernel) -> String {
         .membership
         .as_ref()
         .map_or("", |membership| &membership.class_path);
-    let arguments: Vec<&str> = own_parameters(kernel)
-        .map(|parameter| parameter.name.as_str())
+    let arguments: Vec<SmolStr> = own_parameters(kernel)
+        .map(|parameter| match parameter.pack(program) {
+            Some(_) => format_smolstr!("{}...", parameter.name),
+            None => parameter.name.clone(),
+        })
         .collect();
     let own = own_head(program, kernel).map(|head| head.arguments);
     if kernel.home == Home::Friend {

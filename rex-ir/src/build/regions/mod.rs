@@ -209,6 +209,11 @@ impl Builder<'_> {
                 captures.push(capture);
             }
         }
+        // The parameters of kernels end with a pack.
+        captures.sort_by_key(|capture: &Capture| {
+            let variable = capture.object.variable();
+            variable.is_some_and(|it| self.packs.contains_key(&it))
+        });
         self.check_copies_of_lvalues(&maps, &captures);
         let mut deduced = self.deduced_variables(&captures);
         deduced.extend(std::mem::take(&mut uses.named_types));

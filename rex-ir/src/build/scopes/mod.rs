@@ -143,6 +143,7 @@ impl<'u> Builder<'u> {
             Kind::ParameterDeclaration | Kind::OptionalParameterDeclaration => {
                 self.declare_parameter(node, scope);
             }
+            Kind::VariadicParameterDeclaration => self.declare_pack(node, scope),
             Kind::TypeDefinition => self.declare_typedef(node, scope),
             Kind::AliasDeclaration => {
                 if let (Some(name), Some(ty)) = (node.field(Field::Name), node.field(Field::Type)) {

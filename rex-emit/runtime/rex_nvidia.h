@@ -812,6 +812,23 @@ __host__ __device__ inline rex_thrown rex_throw() {
   static REX_DEVICE __attribute__((__used__)) void *symbol##__kept() { return (void *)&object; }             \
   REX_IMAGE_ENTRY(symbol, (void *)&object, sizeof(object))
 
+#if __cplusplus >= 201402L
+/// A copy on the device of a constant data member, whose value the compiler knows, too: functions that it executes read it.
+template <typename Reference> struct rex_constant;
+template <typename Value> struct rex_constant<const Value &> {
+  Value rex_value;
+  constexpr rex_constant(const Value &from) : rex_value(from) {}
+};
+template <typename Value, size_t Count> struct rex_constant<const Value (&)[Count]> {
+  Value rex_value[Count];
+  constexpr rex_constant(const Value (&from)[Count]) : rex_value{} {
+    for (size_t i = 0; i < Count; i++) rex_value[i] = from[i];
+  }
+};
+template <typename Source>
+static __device__ constexpr rex_constant<decltype(Source::rex_value)> rex_constant_of = Source::rex_value;
+#endif
+
 /// Room for an object or array whose constructors run when a kernel says so: a global variable, which the runtime finds by its
 /// name, or an object in shared memory.
 template <typename Value> struct __attribute__((__visibility__("default"))) rex_storage {

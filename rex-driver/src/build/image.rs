@@ -268,10 +268,10 @@ impl DeviceBuild<'_> {
     }
 }
 
-/// Warnings of nvcc for local types as arguments of kernels, as it does not launch these itself; for functions of both sides that call such of the host, and
+/// Warnings of nvcc for local types as arguments of kernels, as it does not launch these itself; for functions of both sides that read variables of the device, as the host executes none of them; for functions of both sides that call such of the host, and
 /// for `= default` that is said to be of both sides: the standard library's, of which `rex_nvidia.h` makes functions of both sides. Such calls do nothing on the device; what the library calls
 /// of GCC's builtins, that file defines.
-const NEEDLESS_WARNINGS: [&str; 3] = ["20012", "20014", "20257"];
+const NEEDLESS_WARNINGS: [&str; 4] = ["20012", "20014", "20091", "20257"];
 
 fn assemble(ptxas: &Path, arch: &str, ptx: &Path, image: &Path) -> Command {
     Command::new(ptxas)

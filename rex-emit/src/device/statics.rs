@@ -8,6 +8,7 @@ use rex_ir::namer;
 use rex_ir::program::Program;
 use rex_ir::static_member::{StaticMember, uses_in};
 use rex_ir::symbol::{SymbolId, SymbolKind};
+use rex_ir::ty::{Category, TypeKind};
 use rex_syntax::{TextRange, TextSize, lex};
 use rustc_hash::FxHashSet;
 use smol_str::SmolStr;
@@ -187,6 +188,31 @@ impl<'p> Member<'p> {
         self.storage.is_behind_pointer() || !self.known.is_shared_by_files()
     }
 
+    /// Whether a `constexpr` function reads a constant that no scalar type has: the compiler may need the value, device code the object.
+    fn is_read_by_the_compiler(&self) -> bool {
+        let program = self.program;
+        let types = &program.types;
+        let ty = program.symbols[self.symbol].ty;
+        let element = types.element(ty).unwrap_or(ty);
+        let is_object = matches!(
+            types.category(ty),
+            Category::Aggregate | Category::Dependent | Category::Unknown
+        );
+        let is_nested = matches!(
+            types.get(types.object_type(element)).kind,
+            TypeKind::Array { .. }
+        );
+        let is_in_constexpr = |at: TextRange| {
+            let around = program.function_index.around(at);
+            around.is_some_and(|id| program.is_constexpr_function(&program.functions[id]))
+        };
+        let mut uses = program.static_member_uses.iter();
+        self.known.is_constant
+            && is_object
+            && !is_nested
+            && uses.any(|(at, symbol)| *symbol == self.symbol && is_in_constexpr(*at))
+    }
+
     fn accessor(&self) -> SmolStr {
         let name = self.program.name(self.symbol);
         match self.has_accessor() {
@@ -257,6 +283,14 @@ impl<'p> Member<'p> {
             return lines;
         }
         if !self.known.is_defined() {
+            return lines;
+        }
+        if self.is_read_by_the_compiler() {
+            lines.push(format!(
+                "{STEP}struct rex_of_{name} {{ static constexpr const auto &rex_value = {name}; }};"
+            ));
+            let body = format!(" {{ return rex_constant_of<rex_of_{name}>.rex_value; }}");
+            lines.push(declared(&format!("constexpr {storage}"), &body));
             return lines;
         }
         let own_value = self.program.symbols[self.symbol].initializer;

@@ -15,11 +15,9 @@ const MACRO_OF_CXX: &str = "__cplusplus";
 
 /// The headers of the project that define or undefine macros for one of the two languages, by the names that the preprocessor has for them.
 pub(crate) fn headers(
-    preprocessed: Vec<u8>,
-    main_name: &str,
+    expansion: &Expansion,
     read: &dyn Fn(&Path) -> Option<Vec<u8>>,
 ) -> Vec<String> {
-    let expansion = Expansion::parse(preprocessed, main_name);
     let mut names: Vec<String> = Vec::new();
     for (name, _) in expansion.project_text() {
         if !names.iter().any(|known| *known == *name) {

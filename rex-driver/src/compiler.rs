@@ -24,7 +24,7 @@ pub struct SourceInput {
     /// The language it is compiled as.
     pub language: Language,
     /// What the user's preprocessor makes of it (`cc -E -dD -fopenmp`), if that is known.
-    pub expansion: Option<Vec<u8>>,
+    pub expansion: Option<Arc<Expansion>>,
     /// Which of the bytes are the text of headers, written in place of `#include` lines.
     pub headers: Vec<TextRange>,
 }
@@ -174,7 +174,6 @@ impl Compiler {
         let mut diagnostics = Diagnostics::new();
         let mut sources = SourceMap::new();
         let file = sources.add(SourceFile::new(&*name, language, bytes).with_headers(headers));
-        let expansion = expansion.map(|text| Arc::new(Expansion::parse(text, &name)));
         if let Some(expansion) = &expansion {
             report_header_regions(sources.file(file), file, expansion, &mut diagnostics);
         }

@@ -69,24 +69,40 @@ struct Inside {
     continues: bool,
 }
 
-fn leaving_from(node: Node<'_>, inside: Inside) -> Option<Node<'_>> {
-    let inner = match node.kind() {
-        Kind::ReturnStatement => return Some(node),
-        Kind::BreakStatement => return (!inside.breaks).then_some(node),
-        Kind::ContinueStatement => return (!inside.continues).then_some(node),
-        // Functions of local classes, too.
-        Kind::LambdaExpression | Kind::FunctionDefinition => return None,
-        Kind::ForStatement | Kind::ForRangeLoop | Kind::WhileStatement | Kind::DoStatement => {
-            Inside {
-                breaks: true,
-                continues: true,
-            }
-        }
-        Kind::SwitchStatement | Kind::CaseStatement => Inside {
-            breaks: true,
-            ..inside
-        },
-        _ => inside,
+fn leaving_from(root: Node<'_>, inside: Inside) -> Option<Node<'_>> {
+    let stays = |node: Node<'_>, holds: fn(Kind) -> bool| {
+        let around = node
+            .ancestors()
+            .take_while(|outer| outer.index() >= root.index());
+        around.map(Node::kind).any(holds)
     };
-    node.children().find_map(|child| leaving_from(child, inner))
+    let mut nodes = root.whole();
+    while let Some(node) = nodes.next() {
+        let leaves = match node.kind() {
+            Kind::ReturnStatement => true,
+            Kind::BreakStatement => !inside.breaks && !stays(node, is_left_by_break),
+            Kind::ContinueStatement => !inside.continues && !stays(node, is_loop),
+            // Functions of local classes, too.
+            Kind::LambdaExpression | Kind::FunctionDefinition => {
+                nodes.skip_subtree();
+                false
+            }
+            _ => false,
+        };
+        if leaves {
+            return Some(node);
+        }
+    }
+    None
+}
+
+fn is_loop(kind: Kind) -> bool {
+    matches!(
+        kind,
+        Kind::ForStatement | Kind::ForRangeLoop | Kind::WhileStatement | Kind::DoStatement
+    )
+}
+
+fn is_left_by_break(kind: Kind) -> bool {
+    is_loop(kind) || matches!(kind, Kind::SwitchStatement | Kind::CaseStatement)
 }

@@ -211,6 +211,24 @@ pub struct Region {
     pub device_globals: Vec<SymbolId>,
 }
 
+impl Region {
+    /// Gives back room that its lists have left: a file may have very many regions.
+    pub(crate) fn compact(&mut self) {
+        compact(&mut self.maps);
+        self.captures.shrink_to_fit();
+        self.local_declarations.shrink_to_fit();
+        self.qualified_uses.shrink_to_fit();
+        self.calls.shrink_to_fit();
+    }
+}
+
+fn compact(maps: &mut Vec<MapItem>) {
+    maps.shrink_to_fit();
+    for item in maps {
+        item.steps.shrink_to_fit();
+    }
+}
+
 /// A macro call that names variables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MacroCall {
@@ -358,6 +376,14 @@ pub struct DataConstruct {
     pub address_uses: Vec<(TextRange, SymbolId)>,
     /// Macro calls in its statement that name such variables.
     pub address_calls: Vec<MacroCall>,
+}
+
+impl DataConstruct {
+    /// Gives back room that its lists have left.
+    pub(crate) fn compact(&mut self) {
+        compact(&mut self.maps);
+        self.address_uses.shrink_to_fit();
+    }
 }
 
 /// The data constructs.

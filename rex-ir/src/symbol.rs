@@ -2,11 +2,13 @@
 
 mod scopes;
 
+use std::ops::Deref;
+
 use la_arena::Idx;
 use rex_syntax::TextRange;
 use smol_str::{SmolStr, format_smolstr};
 
-pub use self::scopes::{Homonyms, Scope, ScopeTree, Using};
+pub use self::scopes::{Homonyms, Names, Scope, ScopeTree, Using};
 
 use crate::namer;
 use crate::ty::TypeId;
@@ -32,16 +34,34 @@ pub struct Symbol {
     /// The whole declaration statement it came from, in the unit's file.
     pub declaration: Option<TextRange>,
     /// The namespaces or classes around a variable that outlives its function: `config::`, `A::B::`.
-    pub qualifier: SmolStr,
+    pub qualifier: Qualifier,
     /// What the host calls it where its name says too little: `this->v`, `Box<int>::count`.
-    pub spelled: Option<SmolStr>,
+    pub spelled: Option<Box<SmolStr>>,
+}
+
+/// What stands before a name: empty for most, which then takes little room.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Qualifier(Option<Box<SmolStr>>);
+
+impl From<SmolStr> for Qualifier {
+    fn from(text: SmolStr) -> Qualifier {
+        Qualifier((!text.is_empty()).then(|| Box::new(text)))
+    }
+}
+
+impl Deref for Qualifier {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        self.0.as_deref().map_or("", SmolStr::as_str)
+    }
 }
 
 impl Symbol {
     /// The name by which it can be reached from everywhere.
     pub fn qualified_name(&self) -> SmolStr {
         if let Some(spelled) = &self.spelled {
-            return spelled.clone();
+            return (**spelled).clone();
         }
         format_smolstr!("{}{}", self.named_qualifier(), self.name)
     }

@@ -17,10 +17,12 @@ pub struct SymbolIndex {
 
 impl SymbolIndex {
     pub(crate) fn of(symbols: &Arena<Symbol>) -> SymbolIndex {
-        let mut by_place: Vec<(TextRange, SymbolId)> = symbols
-            .iter()
-            .filter_map(|(id, symbol)| Some((symbol.declared_at?, id)))
-            .collect();
+        let mut by_place: Vec<(TextRange, SymbolId)> = Vec::with_capacity(symbols.len());
+        by_place.extend(
+            symbols
+                .iter()
+                .filter_map(|(id, symbol)| Some((symbol.declared_at?, id))),
+        );
         by_place.sort_by_key(|(at, _)| at.start());
         let places = by_place.iter().map(|(_, id)| *id);
         let mut globals: Vec<SymbolId> = places

@@ -267,6 +267,9 @@ fn outline(
     }));
     words.extend(planner.capture_lists(construct.range));
     words.sort_by_key(|(range, _)| range.start());
+    parameters.shrink_to_fit();
+    prologue.shrink_to_fit();
+    words.shrink_to_fit();
     let launch = Launch {
         shared_bytes: planner.shared_bytes.take(),
         ..geometry::launch(program, facts, id, shape)

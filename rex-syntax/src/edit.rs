@@ -18,6 +18,12 @@ pub struct TextEdit {
     pub rank: u32,
 }
 
+impl TextEdit {
+    fn key(&self) -> (TextSize, bool, u32) {
+        (self.range.start(), !self.range.is_empty(), self.rank)
+    }
+}
+
 /// Two edits that want the same bytes.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("edits overlap: {first:?} and {second:?}")]
@@ -52,11 +58,7 @@ impl EditSet {
 
     /// Replaces a range.
     pub fn replace(&mut self, range: TextRange, insert: impl Into<String>) {
-        self.edits.push(TextEdit {
-            range,
-            insert: insert.into(),
-            rank: 0,
-        });
+        self.push(range, insert.into(), 0);
     }
 
     /// Deletes a range.
@@ -66,9 +68,14 @@ impl EditSet {
 
     /// Inserts at an offset; a smaller rank comes first, equal ranks keep their order.
     pub fn insert(&mut self, at: TextSize, rank: u32, insert: impl Into<String>) {
+        self.push(TextRange::empty(at), insert.into(), rank);
+    }
+
+    fn push(&mut self, range: TextRange, mut insert: String, rank: u32) {
+        insert.shrink_to_fit();
         self.edits.push(TextEdit {
-            range: TextRange::empty(at),
-            insert: insert.into(),
+            range,
+            insert,
             rank,
         });
     }
@@ -106,7 +113,7 @@ impl EditSet {
     /// [`EditConflict`] names the first overlapping pair. An insertion strictly inside a replaced range overlaps it; one at its edge does not.
     pub fn sorted(&self) -> Result<Vec<&TextEdit>, EditConflict> {
         let mut sorted: Vec<&TextEdit> = self.edits.iter().collect();
-        sorted.sort_by_key(|edit| (edit.range.start(), !edit.range.is_empty(), edit.rank));
+        sorted.sort_by_key(|edit| edit.key());
         let mut end = TextSize::new(0);
         let mut last = TextRange::empty(end);
         for edit in &sorted {
@@ -130,6 +137,26 @@ impl EditSet {
     /// [`EditConflict`] when two edits overlap.
     pub fn apply(&self, original: &[u8]) -> Result<Vec<u8>, EditConflict> {
         Ok(self.apply_with_map(original)?.0)
+    }
+
+    /// The edited bytes; what was inserted is given back on the way, which may be as much.
+    ///
+    /// # Errors
+    /// [`EditConflict`] when two edits overlap.
+    pub fn into_applied(mut self, original: &[u8]) -> Result<Vec<u8>, EditConflict> {
+        self.edits.sort_by_key(TextEdit::key);
+        self.sorted()?;
+        let n_inserted: usize = self.edits.iter().map(|edit| edit.insert.len()).sum();
+        let mut out = Vec::with_capacity(original.len() + n_inserted);
+        let mut copied = 0usize;
+        for edit in self.edits {
+            let start = usize::from(edit.range.start()).min(original.len());
+            out.extend_from_slice(&original[copied..start]);
+            out.extend_from_slice(edit.insert.as_bytes());
+            copied = usize::from(edit.range.end()).min(original.len());
+        }
+        out.extend_from_slice(&original[copied..]);
+        Ok(out)
     }
 
     /// The edited bytes and where each original offset went.

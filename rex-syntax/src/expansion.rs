@@ -96,10 +96,11 @@ impl Expansion {
     /// It may also be the name of a header of the translation unit, to read that header as a file of its own. When no marker has that
     /// name, the first file that a marker names is the main file.
     pub fn parse(bytes: Vec<u8>, main_name: &str) -> Expansion {
-        let text = match String::from_utf8(bytes) {
+        let mut text = match String::from_utf8(bytes) {
             Ok(text) => text,
             Err(error) => crate::source::same_length_text(error.as_bytes()),
         };
+        text.shrink_to_fit();
         read::Reader::new(text, main_name).read()
     }
 

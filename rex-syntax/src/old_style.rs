@@ -35,6 +35,7 @@ pub(crate) fn edits(text: &str, tokens: &[Token], macros: &MacroTable) -> EditSe
         tokens,
         macros,
         partners: lex::partners(text, tokens),
+        marks: marks(text, tokens),
         types: types(text, tokens),
     };
     let mut edits = EditSet::new();
@@ -71,6 +72,8 @@ struct Reader<'t> {
     tokens: &'t [Token],
     macros: &'t MacroTable,
     partners: Vec<usize>,
+    /// Where `{`, `}` and `=` stand.
+    marks: Vec<usize>,
     /// Names that typedefs of the file may declare.
     types: FxHashSet<&'t str>,
 }
@@ -176,9 +179,8 @@ impl<'t> Reader<'t> {
 
     /// The brace of a function behind its list: at once, or behind declarations of what the list names.
     fn body(&self, behind: usize) -> Option<usize> {
-        let rest = self.tokens.get(behind..)?;
-        let is_other = |token: &Token| matches!(token.text(self.text), "{" | "}" | "=");
-        let brace = behind + rest.iter().position(is_other)?;
+        let next = self.marks.partition_point(|mark| *mark < behind);
+        let brace = *self.marks.get(next)?;
         let is_body = self.word(brace) == "{" && (brace == behind || self.word(brace - 1) == ";");
         is_body.then_some(brace)
     }
@@ -188,6 +190,13 @@ impl<'t> Reader<'t> {
             edits.insert(token.range.start(), 0, text.to_string());
         }
     }
+}
+
+/// What ends the declarations before a body.
+fn marks(text: &str, tokens: &[Token]) -> Vec<usize> {
+    let tokens = tokens.iter().enumerate();
+    let marks = tokens.filter(|(_, token)| matches!(token.text(text), "{" | "}" | "="));
+    marks.map(|(at, _)| at).collect()
 }
 
 /// Every name in a typedef of the file.

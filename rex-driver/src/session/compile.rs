@@ -4,8 +4,10 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rex_syntax::diag::{Code, Diagnostic};
+use rex_syntax::expansion::Expansion;
 use rex_syntax::source::{FileId, FileRange, Language, SourceFile};
 use rex_syntax::{TextRange, TextSize};
 
@@ -15,7 +17,7 @@ use crate::build::openmp_flags;
 use crate::compiler::{Compilation, Compiler, SourceInput};
 use crate::error::Error;
 use crate::flags::CompilerFlags;
-use crate::preprocess::{Expansion, Job, Origin, include_folders, may_offload};
+use crate::preprocess::{Expansion as Expanded, Job, Origin, include_folders, may_offload};
 use crate::preprocessed::{FEATURES, n_different_system_lines, with_includes};
 use crate::splice::{Headers, Spliced};
 
@@ -39,36 +41,37 @@ impl Session {
         own_words: &[OsString],
     ) -> Result<Compilation, Error> {
         let Text {
-            path,
             name,
             language,
             flags,
+            ..
         } = text;
         let compiler = Compiler::builder().build();
-        let mut input = SourceInput {
-            name: name.to_owned(),
-            bytes: bytes.to_vec(),
-            language,
-            expansion: None,
-            headers: Vec::new(),
-        };
+        let mut expansion = None;
         let mut problem = None;
         if may_offload(bytes, origin, flags) {
             match self.expansion(origin, bytes, language, flags, own_words) {
-                Ok(text) => input.expansion = Some(text),
+                Ok(text) => expansion = Some(Arc::new(Expansion::parse(text, name))),
                 Err(reason) => problem = Some(reason),
             }
         }
-        let mut compilation = compiler.compile(input.clone())?;
-        if let (Language::C, Some(text)) = (language, &input.expansion)
+        let mut compilation = compiler.compile(SourceInput {
+            name: name.to_owned(),
+            bytes: bytes.to_vec(),
+            language,
+            expansion: expansion.clone(),
+            headers: Vec::new(),
+        })?;
+        if let (Language::C, Some(expansion)) = (language, &expansion)
             && !compilation.account.constructs.is_empty()
         {
             let read = |path: &Path| fs::read(path).ok();
-            let headers = arms::headers(text.clone(), &input.name, &read);
+            let headers = arms::headers(expansion, &read);
             compilation.needed_headers.extend(headers);
         }
         if problem.is_none() && !compilation.needed_headers.is_empty() {
-            compilation = self.with_headers(&compiler, path, flags, &input, compilation)?;
+            let expanded = expansion.as_ref().map_or("", |expansion| expansion.text());
+            compilation = self.with_headers(&compiler, text, bytes, expanded, compilation)?;
         }
         if let Some(reason) = problem {
             compilation
@@ -111,18 +114,22 @@ impl Session {
     fn with_headers(
         &self,
         compiler: &Compiler,
-        path: &Path,
-        flags: &CompilerFlags,
-        input: &SourceInput,
+        text: Text<'_>,
+        bytes: &[u8],
+        expanded: &str,
         first: Compilation,
     ) -> Result<Compilation, Error> {
         const MAX_ROUNDS: usize = 16;
+        let Text {
+            path,
+            name,
+            language,
+            flags,
+        } = text;
         let folder = folder_of_input(path);
         let folders = include_folders(flags);
         let read = |path: &Path| fs::read(path).ok();
-        let expansion = String::from_utf8_lossy(input.expansion.as_deref().unwrap_or_default());
-        let main = (&*input.name, &*input.bytes, folder);
-        let headers = Headers::new(main, &expansion, &folders, &read);
+        let headers = Headers::new((name, bytes, folder), expanded, &folders, &read);
         let mut wanted = BTreeSet::new();
         let mut compilation = first;
         let mut spliced = None;
@@ -136,21 +143,21 @@ impl Session {
                 break;
             };
             let words = ["-iquote".into(), folder.as_os_str().to_owned()];
-            let origin = Origin::Stdin(&input.name);
-            let Ok(text) = self.expansion(origin, &found.bytes, input.language, flags, &words)
-            else {
+            let origin = Origin::Stdin(name);
+            let Ok(text) = self.expansion(origin, &found.bytes, language, flags, &words) else {
                 break;
             };
             compilation = compiler.compile(SourceInput {
+                name: name.to_owned(),
                 bytes: found.bytes.clone(),
-                expansion: Some(text),
+                language,
+                expansion: Some(Arc::new(Expansion::parse(text, name))),
                 headers: found.header_ranges(),
-                ..input.clone()
             })?;
             spliced = Some(found);
         }
         if let Some(spliced) = spliced {
-            let original = SourceFile::new(&*input.name, input.language, input.bytes.clone());
+            let original = SourceFile::new(name, language, bytes);
             spliced.place(
                 original,
                 &mut compilation.sources,
@@ -191,8 +198,8 @@ impl Session {
             words: &words,
         };
         match self.preprocessor.expand(job, compiler) {
-            Ok(Expansion::Text(text)) => Ok(text),
-            Ok(Expansion::Failed(messages)) => {
+            Ok(Expanded::Text(text)) => Ok(text),
+            Ok(Expanded::Failed(messages)) => {
                 let program = compiler.program.display();
                 Err(format!("{program} -E failed:\n{}", messages.trim_end()))
             }

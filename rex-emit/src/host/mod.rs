@@ -7,6 +7,7 @@ mod data;
 mod entries;
 mod fallback;
 mod launch;
+mod lines;
 mod maps;
 mod members;
 mod newer;
@@ -14,6 +15,8 @@ mod remains;
 mod renames;
 mod task;
 mod unused;
+
+use std::cell::OnceCell;
 
 use crate::common::closures::wrapped;
 use rex_ir::map::{MapArraysId, MapOwner};
@@ -28,6 +31,7 @@ use rex_syntax::resolve::VARIANT_SUFFIX;
 use rex_syntax::{TextRange, TextSize};
 use rustc_hash::FxHashMap;
 
+use self::lines::CodeLines;
 use crate::common::expr::Words;
 use crate::common::text::with_newlines;
 
@@ -85,6 +89,7 @@ pub(crate) fn emit(program: &Program) -> Result<Vec<u8>, EditConflict> {
 struct Host<'p> {
     program: &'p Program,
     layout: Layout,
+    lines: OnceCell<CodeLines>,
     edits: EditSet,
     /// Variables that mean something else in statements, those of inner statements first.
     renames: Vec<renames::Rename>,
@@ -128,6 +133,7 @@ impl<'p> Host<'p> {
             program,
             arrays: arrays.map(|(id, arrays)| (arrays.owner, id)).collect(),
             layout: Layout::detect(program.source()),
+            lines: OnceCell::new(),
             edits: EditSet::new(),
             renames: Vec::new(),
             unused: unused::unused_variables(program),
@@ -135,9 +141,9 @@ impl<'p> Host<'p> {
         }
     }
 
-    fn finish(&self) -> Result<Vec<u8>, EditConflict> {
+    fn finish(self) -> Result<Vec<u8>, EditConflict> {
         let file = self.program.sources.file(self.program.unit.file);
-        self.edits.apply(file.bytes())
+        self.edits.into_applied(file.bytes())
     }
 
     fn words(&self, place: TextRange) -> At<'_, 'p> {
@@ -155,7 +161,10 @@ impl<'p> Host<'p> {
         let pragma = indent_at(source, construct.range.start());
         let statement = match construct.statement {
             Some(statement) => indent_at(source, statement.start()),
-            None => indent_around(source, construct.range),
+            None => {
+                let lines = self.lines.get_or_init(|| CodeLines::of(source));
+                lines.indent_around(source, construct.range)
+            }
         };
         if pragma.is_empty() {
             statement.to_string()
@@ -292,24 +301,4 @@ impl<'p> Host<'p> {
     fn object_name(&self, object: CapturedObject) -> String {
         rex_ir::print::object_name(self.program, object)
     }
-}
-
-/// The indentation of the code before a place: of the line above, or below if a block opens above.
-fn indent_around(source: &str, range: TextRange) -> &str {
-    let is_code = |line: &&str| !line.trim().is_empty() && !line.starts_with('#');
-    let blanks = |line: &'_ str| line.len() - line.trim_start().len();
-    let before = source[..usize::from(range.start())]
-        .lines()
-        .rev()
-        .find(is_code);
-    let after = source[usize::from(range.end())..].lines().find(is_code);
-    let lines = match before {
-        Some(line) if line.trim_end().ends_with(['{', ':']) => [after, before],
-        _ => [before, after],
-    };
-    lines
-        .into_iter()
-        .flatten()
-        .next()
-        .map_or("", |line| &line[..blanks(line)])
 }

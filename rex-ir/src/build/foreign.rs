@@ -4,11 +4,9 @@ use rex_syntax::TextRange;
 use rex_syntax::cst::parse_fragment;
 use rex_syntax::kind::{Field, Kind};
 
-use smol_str::SmolStr;
-
 use super::Builder;
 use crate::headers;
-use crate::symbol::{Symbol, SymbolId, SymbolKind};
+use crate::symbol::{Qualifier, Symbol, SymbolId, SymbolKind};
 use crate::ty::{Category, TypeId, TypeKind};
 
 /// A declarator found in a header's declaration.
@@ -37,7 +35,7 @@ impl Builder<'_> {
             declared_at: None,
             initializer: None,
             declaration: None,
-            qualifier: SmolStr::default(),
+            qualifier: Qualifier::default(),
             spelled: None,
         });
         let is_scalar = self.types.category(found.ty) == Category::Scalar;

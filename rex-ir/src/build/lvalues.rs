@@ -12,7 +12,7 @@ use smol_str::format_smolstr;
 use super::Builder;
 use crate::map::{Lvalue, MapItem, MapKind, PathStep, StepKind};
 use crate::region::{Capture, CapturedObject, Transport};
-use crate::symbol::{Symbol, SymbolKind};
+use crate::symbol::{Qualifier, Symbol, SymbolKind};
 use crate::ty::{Category, Meaning, TypeId, TypeKind};
 
 /// What to write in place of an expression that is no list item.
@@ -65,7 +65,7 @@ impl Builder<'_> {
             declared_at: None,
             initializer: None,
             declaration: None,
-            qualifier: "".into(),
+            qualifier: Qualifier::default(),
             spelled: None,
         });
         let is_pointer = section.is_some();

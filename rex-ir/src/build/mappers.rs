@@ -13,7 +13,7 @@ use super::names::{namespaces_around, squeeze};
 use super::types::declared_name;
 use crate::map::{MapIterator, Mapper};
 use crate::same_class::ClassComparison;
-use crate::symbol::{Symbol, SymbolKind};
+use crate::symbol::{Qualifier, Symbol, SymbolKind};
 use crate::ty::{Category, TypeId};
 
 impl Builder<'_> {
@@ -63,7 +63,7 @@ impl Builder<'_> {
             declared_at: Some(declaration),
             initializer: None,
             declaration: None,
-            qualifier: SmolStr::default(),
+            qualifier: Qualifier::default(),
             spelled: None,
         });
         self.scopes.declare(&self.symbols, inner, variable, symbol);

@@ -227,6 +227,9 @@ struct Built {
     diagnostics: Diagnostics,
 }
 
+/// The symbols for which room is made at once.
+const MANY_SYMBOLS: usize = 1 << 20;
+
 impl<'u> Builder<'u> {
     fn new(sources: &'u SourceMap, unit: &'u Unit) -> Builder<'u> {
         let source = sources.file(unit.file).text();
@@ -235,7 +238,8 @@ impl<'u> Builder<'u> {
             unit,
             source,
             types: TypeTable::default(),
-            symbols: Arena::new(),
+            // Room that is not used costs nothing, an arena that grows is copied.
+            symbols: Arena::with_capacity((source.len() / 8).min(MANY_SYMBOLS)),
             scopes: ScopeTree::new(TextRange::up_to(rex_syntax::TextSize::of(source))),
             items: Vec::new(),
             functions: Arena::new(),
@@ -304,7 +308,8 @@ impl<'u> Builder<'u> {
         self.read_conversions();
     }
 
-    fn finish(self) -> Built {
+    fn finish(mut self) -> Built {
+        self.symbols.shrink_to_fit();
         Built {
             types: self.types,
             symbols: self.symbols,

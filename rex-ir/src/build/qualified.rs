@@ -248,7 +248,7 @@ impl<'u> Builder<'u> {
         for (_, other) in self.symbols.iter_mut() {
             if other.kind == kind && other.name == name && other.qualifier == qualifier {
                 other.name = own.as_str().into();
-                other.spelled = Some(spelled.clone());
+                other.spelled = Some(Box::new(spelled.clone()));
             }
         }
     }

@@ -10,7 +10,7 @@ use super::names::{namespaces_around, squeeze, without_arguments};
 use crate::map::{PathStep, StepKind};
 use crate::namer;
 use crate::region::CapturedObject;
-use crate::symbol::{Symbol, SymbolId, SymbolKind};
+use crate::symbol::{Qualifier, Symbol, SymbolId, SymbolKind};
 use crate::ty::{Extent, Meaning, RecordId, Type, TypeId, TypeKind};
 
 impl Builder<'_> {
@@ -159,8 +159,8 @@ impl Builder<'_> {
             declared_at: None,
             initializer: None,
             declaration: None,
-            qualifier: SmolStr::default(),
-            spelled: Some(spelled),
+            qualifier: Qualifier::default(),
+            spelled: Some(Box::new(spelled)),
         });
         self.spelled_symbols.insert(key, symbol);
         symbol

@@ -56,7 +56,7 @@ impl<'u> Builder<'u> {
                 found.initializer = value.map(|value| value.range());
                 if is_of_template {
                     // Without arguments, only the class itself and those that inherit from it name it.
-                    found.spelled = Some(found.name.clone());
+                    found.spelled = Some(Box::new(found.name.clone()));
                 }
                 self.static_members.insert(
                     symbol,

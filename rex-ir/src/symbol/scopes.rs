@@ -5,7 +5,7 @@ use std::ops::Deref;
 use indexmap::IndexMap;
 use la_arena::Arena;
 use rex_syntax::TextRange;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxBuildHasher, FxHashSet};
 use smol_str::SmolStr;
 
 use super::{ScopeId, Symbol, SymbolId, SymbolKind, without_unnamed};
@@ -18,28 +18,74 @@ pub struct Scope {
     /// The enclosing scope.
     pub parent: Option<ScopeId>,
     /// Names in declaration order; a name declared twice (redeclaration, overload) keeps every symbol.
-    pub names: IndexMap<SmolStr, Homonyms>,
+    pub names: Names,
     /// Inner scopes in source order.
     pub children: Vec<ScopeId>,
     /// Scopes of classes whose names are visible here too: of a member function's class, of a class's bases.
     pub classes: Vec<ScopeId>,
 }
 
+/// The names of a scope. Most scopes have none.
+#[derive(Clone, Debug, Default)]
+pub struct Names(Option<Box<IndexMap<SmolStr, Homonyms, FxBuildHasher>>>);
+
+impl Names {
+    /// What a name means.
+    pub fn get(&self, name: &str) -> Option<&Homonyms> {
+        self.0.as_ref()?.get(name)
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_none()
+    }
+
+    fn keys(&self) -> impl Iterator<Item = &SmolStr> {
+        self.0.iter().flat_map(|names| names.keys())
+    }
+
+    fn entry(&mut self, name: SmolStr) -> &mut Homonyms {
+        self.0.get_or_insert_default().entry(name).or_default()
+    }
+}
+
 /// The symbols of one name in a scope, in the order of their declarations.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Homonyms {
-    symbols: Vec<SymbolId>,
-    /// Whether all are visible from their declarations on, and those stand in this order: one is then found without going through all.
-    in_order: bool,
+    symbols: Symbols,
+    /// Unless all are visible from their declarations on, and those stand in this order: one is then found without going through all.
+    is_mixed: bool,
     has_types: bool,
 }
 
-impl Default for Homonyms {
-    fn default() -> Homonyms {
-        Homonyms {
-            symbols: Vec::new(),
-            in_order: true,
-            has_types: false,
+/// Most names have one meaning.
+#[derive(Clone, Debug, Default)]
+enum Symbols {
+    #[default]
+    None,
+    One(SymbolId),
+    #[expect(clippy::box_collection, reason = "a name has a few bytes only")]
+    Many(Box<Vec<SymbolId>>),
+}
+
+impl Deref for Symbols {
+    type Target = [SymbolId];
+
+    fn deref(&self) -> &[SymbolId] {
+        match self {
+            Symbols::None => &[],
+            Symbols::One(symbol) => std::slice::from_ref(symbol),
+            Symbols::Many(symbols) => symbols,
+        }
+    }
+}
+
+impl Symbols {
+    fn push(&mut self, symbol: SymbolId) {
+        match self {
+            Symbols::None => *self = Symbols::One(symbol),
+            Symbols::One(first) => *self = Symbols::Many(Box::new(vec![*first, symbol])),
+            Symbols::Many(symbols) => symbols.push(symbol),
         }
     }
 }
@@ -59,16 +105,17 @@ impl Homonyms {
             false => symbols[symbol].declared_at.map(TextRange::start),
         };
         let last = self.symbols.last().copied();
-        self.in_order &= start(symbol).is_some_and(|at| {
+        let in_order = start(symbol).is_some_and(|at| {
             last.is_none_or(|last| start(last).is_some_and(|before| before <= at))
         });
+        self.is_mixed |= !in_order;
         self.has_types |= symbols[symbol].kind == SymbolKind::Type;
         self.symbols.push(symbol);
     }
 
     /// Those that may be visible at a place.
     fn up_to(&self, symbols: &Arena<Symbol>, at: TextRange) -> &[SymbolId] {
-        match self.in_order {
+        match !self.is_mixed {
             true => {
                 let n_visible = self
                     .symbols
@@ -82,7 +129,7 @@ impl Homonyms {
     /// The first one whose name is declared exactly there.
     pub fn declared_at(&self, symbols: &Arena<Symbol>, at: TextRange) -> Option<SymbolId> {
         let is_here = |symbol: &&SymbolId| symbols[**symbol].declared_at == Some(at);
-        match self.in_order {
+        match !self.is_mixed {
             true => {
                 let from = self.symbols.partition_point(|symbol| {
                     let declared = symbols[*symbol].declared_at;
@@ -140,7 +187,7 @@ impl ScopeTree {
         let root = scopes.alloc(Scope {
             range: file,
             parent: None,
-            names: IndexMap::new(),
+            names: Names::default(),
             children: Vec::new(),
             classes: Vec::new(),
         });
@@ -242,7 +289,7 @@ impl ScopeTree {
         let id = self.scopes.alloc(Scope {
             range,
             parent: Some(parent),
-            names: IndexMap::new(),
+            names: Names::default(),
             children: Vec::new(),
             classes: Vec::new(),
         });
@@ -259,7 +306,7 @@ impl ScopeTree {
         self.scopes.alloc(Scope {
             range: TextRange::default(),
             parent: None,
-            names: IndexMap::new(),
+            names: Names::default(),
             children: Vec::new(),
             classes: Vec::new(),
         })
@@ -320,7 +367,7 @@ impl ScopeTree {
         name: SmolStr,
         symbol: SymbolId,
     ) {
-        let homonyms = self.scopes[scope].names.entry(name).or_default();
+        let homonyms = self.scopes[scope].names.entry(name);
         homonyms.push(symbols, symbol);
     }
 

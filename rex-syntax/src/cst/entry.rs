@@ -1,6 +1,6 @@
 //! One node in the flat list of a tree.
 
-use text_size::TextSize;
+use text_size::{TextRange, TextSize};
 
 use crate::kind::{Field, Kind};
 
@@ -36,6 +36,10 @@ impl Entry {
             parent: 0,
             subtree_end: 0,
         }
+    }
+
+    pub(super) fn range(&self) -> TextRange {
+        TextRange::new(self.start, self.end)
     }
 
     pub(super) fn symbol(&self) -> u16 {

@@ -2,13 +2,14 @@
 
 use std::cell::RefCell;
 
-use text_size::{TextRange, TextSize};
+use text_size::TextRange;
 
-use super::blocks::block;
-use super::entry::{Entry, size};
+use super::chains::Chain;
+use super::cuts::{Cut, ListCut, cut};
+use super::entry::Entry;
 use super::grammar::Grammar;
+use super::list::{Event, List, Place};
 use super::pieces::pieces;
-use crate::kind::Kind;
 use crate::lex;
 use crate::source::Language;
 
@@ -26,6 +27,7 @@ pub(super) fn parse(text: &str, piece: usize, language: Language) -> Vec<Entry> 
             parser,
             text,
             piece,
+            language,
         };
         for range in pieces(text, piece, language) {
             if !is_set || reader.add(&mut list, range, &Around::default()).is_none() {
@@ -36,7 +38,7 @@ pub(super) fn parse(text: &str, piece: usize, language: Language) -> Vec<Entry> 
     list.finish()
 }
 
-/// What is parsed before and behind a part of a block, from the outermost item to the braces.
+/// What is parsed before and behind a part of the text, from the outermost item inwards.
 #[derive(Clone, Default)]
 struct Around {
     before: Vec<TextRange>,
@@ -44,9 +46,20 @@ struct Around {
 }
 
 impl Around {
-    /// Where the brace stands behind which the part begins.
-    fn brace(&self) -> Option<TextSize> {
-        Some(self.before.last()?.end() - TextSize::of('{'))
+    /// What is parsed of a part of a list.
+    fn place(&self) -> Place {
+        match self.before.is_empty() {
+            true => Place::File,
+            false => Place::List,
+        }
+    }
+
+    /// The same with some of an item before and behind a smaller part of it.
+    fn within(&self, before: TextRange, behind: TextRange) -> Around {
+        let mut inner = self.clone();
+        inner.before.push(before);
+        inner.behind.push(behind);
+        inner
     }
 
     /// The ranges of the text that are parsed for some of it.
@@ -72,49 +85,104 @@ struct Reader<'p> {
     parser: &'p mut tree_sitter::Parser,
     text: &'p str,
     piece: usize,
+    language: Language,
 }
 
 impl Reader<'_> {
-    /// Adds a piece of the text, or a part of a block. Nothing if the parser does not take it, or if a part does not parse alone.
+    /// Adds a piece of the text, or a part of a list. Nothing if the parser does not take it, or if a part does not parse alone.
     fn add(&mut self, list: &mut List, range: TextRange, around: &Around) -> Option<()> {
-        let mark = list.entries.len();
-        if self.add_block(list, range, around).is_some() {
+        let (mark, depth) = (list.entries.len(), list.open.len());
+        if self.add_cut(list, range, around).is_some() {
             return Some(());
         }
         list.entries.truncate(mark);
+        list.open.truncate(depth);
         let parsed = self.parsed(&around.with(&[range]))?;
-        let is_part = around.brace().is_some();
-        if is_part && parsed.root_node().has_error() {
+        let place = around.place();
+        if place == Place::List && parsed.root_node().has_error() {
             return None;
         }
-        list.append(&parsed, range, around, |_, _| Some(()))
+        list.append(&parsed, range, place, |_, _| Some(()))
     }
 
-    /// The same, with the block that is most of it cut into parts.
-    fn add_block(&mut self, list: &mut List, range: TextRange, around: &Around) -> Option<()> {
+    /// The same, with the list or chain that is most of it cut into parts.
+    fn add_cut(&mut self, list: &mut List, range: TextRange, around: &Around) -> Option<()> {
         if usize::from(range.len()) / 2 <= self.piece {
             return None;
         }
-        let block = block(self.text, range, self.piece)?;
-        let before = TextRange::new(range.start(), block.open.end());
-        let behind = TextRange::new(block.close.start(), range.end());
+        match cut(self.text, range, self.piece, self.language)? {
+            Cut::List(cut) => self.add_list(list, range, around, &cut),
+            Cut::Chain(chain) => self.add_chain(list, range, around, &chain),
+        }
+    }
+
+    fn add_list(
+        &mut self,
+        list: &mut List,
+        range: TextRange,
+        around: &Around,
+        cut: &ListCut,
+    ) -> Option<()> {
+        let before = TextRange::new(range.start(), cut.inside.start());
+        let behind = TextRange::new(cut.inside.end(), range.end());
         let frame = self.parsed(&around.with(&[before, behind]))?;
         if frame.root_node().has_error() {
             return None;
         }
-        let mut inner = around.clone();
-        inner.before.push(before);
-        inner.behind.push(behind);
-        let depth = list.open.len();
-        let added = list.append(&frame, range, around, |list, entry| {
-            if entry.start != block.open.start() || entry.is_named() {
+        let inner = around.within(before, behind);
+        let mut is_added = false;
+        list.append(&frame, range, around.place(), |list, event| {
+            let is_here = matches!(event, Event::Opens(entry) if entry.start >= behind.start());
+            if is_added || !is_here {
                 return Some(());
             }
-            let mut parts = block.parts.iter();
+            is_added = true;
+            let holder = list.innermost()?;
+            if !cut.may_be_of(holder.kind) {
+                return None;
+            }
+            let mut parts = cut.parts.iter();
             parts.try_for_each(|&part| self.add(list, part, &inner))
-        });
-        list.open.truncate(depth);
-        added
+        })?;
+        is_added.then_some(())
+    }
+
+    fn add_chain(
+        &mut self,
+        list: &mut List,
+        range: TextRange,
+        around: &Around,
+        chain: &Chain,
+    ) -> Option<()> {
+        let operand = chain.first;
+        let before = TextRange::new(range.start(), operand.start());
+        let behind = TextRange::new(chain.behind_first().end(), range.end());
+        let frame = self.parsed(&around.with(&[before, operand, behind]))?;
+        if frame.root_node().has_error() {
+            return None;
+        }
+        let inner = around.within(TextRange::new(range.start(), operand.end()), behind);
+        let mut depth = None;
+        list.append(&frame, range, around.place(), |list, event| match event {
+            Event::Opens(entry) if depth.is_none() && entry.range() == operand => {
+                list.open_chain(chain.operators.len(), entry);
+                depth = Some(list.open.len());
+                Some(())
+            }
+            Event::Closed(entry) if entry.range() == operand && depth == Some(list.open.len()) => {
+                chain.parts().try_for_each(|links| {
+                    let parsed = self.parsed(&inner.with(&[links.range]))?;
+                    if parsed.root_node().has_error() {
+                        return None;
+                    }
+                    list.append_links(&parsed, &entry, &links)
+                })?;
+                list.stretch_open(operand.end(), chain.behind_first().end());
+                Some(())
+            }
+            Event::Opens(_) | Event::Closed(_) => Some(()),
+        })?;
+        depth.map(drop)
     }
 
     fn parsed(&mut self, ranges: &[TextRange]) -> Option<tree_sitter::Tree> {
@@ -124,140 +192,21 @@ impl Reader<'_> {
     }
 }
 
-/// A list that grows in source order.
-struct List {
-    entries: Vec<Entry>,
-    /// The nodes around what comes next.
-    open: Vec<u32>,
-    grammar: &'static Grammar,
-}
-
-impl List {
-    fn new(whole: TextRange, grammar: &'static Grammar) -> List {
-        let mut list = List {
-            entries: Vec::with_capacity(usize::from(whole.len()) / 2 + 16),
-            open: Vec::new(),
-            grammar,
+/// Whether an item is cut into parts that parse, for tests.
+#[cfg(test)]
+pub(super) fn is_cut(text: &str, item: TextRange, piece: usize, language: Language) -> bool {
+    let grammar = Grammar::of(language);
+    let mut list = List::new(lex::whole(text), grammar);
+    PARSER.with_borrow_mut(|parser| {
+        parser.set_language(&grammar.language).expect("it is known");
+        let mut reader = Reader {
+            parser,
+            text,
+            piece,
+            language,
         };
-        list.open(Entry::new(
-            Kind::TranslationUnit,
-            0,
-            whole.start(),
-            whole.end(),
-        ));
-        list
-    }
-
-    fn open(&mut self, mut entry: Entry) {
-        entry.parent = self.open.last().copied().unwrap_or(0);
-        self.open.push(size(self.entries.len()));
-        self.entries.push(entry);
-    }
-
-    /// Closes the innermost open node: its subtree ends here, and its errors are its parent's too.
-    fn close(&mut self) {
-        let end = size(self.entries.len());
-        let Some(closed) = self.open.pop().map(|idx| &mut self.entries[idx as usize]) else {
-            return;
-        };
-        closed.subtree_end = end;
-        let (kind, has_error) = (closed.kind, closed.has_error());
-        let Some(parent) = self.open.last().map(|&idx| &mut self.entries[idx as usize]) else {
-            return;
-        };
-        // The grammar wants a declarator in `template class S<int>;`.
-        let is_harmless = kind == Kind::Missing && parent.kind == Kind::TemplateInstantiation;
-        if has_error && !is_harmless {
-            parent.set_error();
-        }
-    }
-
-    /// Adds what the parser read in a piece of the text, or in a part of the block that is open, and calls `behind` with each node whose
-    /// end is reached. Nothing if that says so, or if the part was read as something else than the block.
-    fn append(
-        &mut self,
-        parsed: &tree_sitter::Tree,
-        range: TextRange,
-        around: &Around,
-        mut behind: impl FnMut(&mut List, Entry) -> Option<()>,
-    ) -> Option<()> {
-        let mut cursor = parsed.walk();
-        let brace = around.brace();
-        let is_empty = match brace {
-            Some(brace) => !self.enter(&mut cursor, brace)?,
-            None => !cursor.node().is_error() && !cursor.goto_first_child(),
-        };
-        if is_empty {
-            return Some(());
-        }
-        let depth = self.open.len();
-        loop {
-            let entry = self.entry(&cursor);
-            let is_next = self.open.len() == depth;
-            if is_next && brace.is_some() && entry.start >= range.end() {
-                return Some(());
-            }
-            self.open(entry);
-            if cursor.goto_first_child() {
-                continue;
-            }
-            loop {
-                self.close();
-                behind(self, self.entry(&cursor))?;
-                if cursor.goto_next_sibling() {
-                    break;
-                }
-                let is_done = self.open.len() <= depth;
-                if is_done || !cursor.goto_parent() {
-                    return Some(());
-                }
-            }
-        }
-    }
-
-    /// Goes to what follows a brace, if anything does. Nothing if it belongs to something else than the innermost open node.
-    fn enter(&self, cursor: &mut tree_sitter::TreeCursor<'_>, brace: TextSize) -> Option<bool> {
-        let mut outer;
-        loop {
-            outer = self.entry(cursor);
-            cursor.goto_first_child_for_byte(brace.into())?;
-            let node = cursor.node();
-            if !node.is_named() && node.start_byte() == usize::from(brace) {
-                break;
-            }
-        }
-        let block = &self.entries[*self.open.last()? as usize];
-        (outer.kind == block.kind).then(|| cursor.goto_next_sibling())
-    }
-
-    fn entry(&self, cursor: &tree_sitter::TreeCursor<'_>) -> Entry {
-        let node = cursor.node();
-        let place = lex::range(node.start_byte(), node.end_byte());
-        let kind = if node.is_missing() {
-            Kind::Missing
-        } else if node.is_error() {
-            Kind::Error
-        } else {
-            self.grammar.kind(node.kind_id())
-        };
-        let mut entry = Entry::new(kind, node.kind_id(), place.start(), place.end());
-        entry.field = cursor
-            .field_id()
-            .and_then(|id| self.grammar.field(id.get()));
-        if !node.is_named() {
-            entry.set_anonymous();
-        }
-        entry
-    }
-
-    /// Adds a piece that the parser did not take.
-    fn unread(&mut self, piece: TextRange) {
-        self.open(Entry::new(Kind::Error, 0, piece.start(), piece.end()));
-        self.close();
-    }
-
-    fn finish(mut self) -> Vec<Entry> {
-        self.close();
-        self.entries
-    }
+        reader
+            .add_cut(&mut list, item, &Around::default())
+            .is_some()
+    })
 }

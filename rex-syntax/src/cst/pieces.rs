@@ -17,6 +17,9 @@ const SPECIFIERS: &[&str] = &[
     "__typeof__",
 ];
 
+/// Words behind a function's parameters in a declaration.
+const ATTRIBUTES: &[&str] = &["__asm", "__asm__", "__attribute", "__attribute__", "asm"];
+
 /// Words before the name of a class; a macro may stand in the place of the name.
 const KEYS: &[&str] = &["class", "enum", "struct", "union"];
 
@@ -47,12 +50,13 @@ pub(super) fn pieces(text: &str, least: usize, language: Language) -> Vec<TextRa
             .filter(|next| next.kind == TokenKind::Identifier)
             .map(|next| next.text(text));
         let is_cut = next.is_some_and(|next| match token.text(text) {
-            ";" if language == Language::C => BEGINNINGS.contains(&next),
+            ";" if language == Language::C && scan.is_old_style => BEGINNINGS.contains(&next),
             _ => !CONTINUATIONS.contains(&next),
         });
         if !is_cut {
             continue;
         }
+        scan.is_old_style = false;
         let end = token.range.end();
         for place in [last, end] {
             if start < place && usize::from(end - start) >= least {
@@ -74,6 +78,8 @@ pub(super) struct Scan {
     /// Whether the outermost bracket, open or just closed, holds parameters or the body behind them.
     holds: Holds,
     before: Before,
+    /// Whether declarations may be those of old parameters, whose function's body comes.
+    is_old_style: bool,
 }
 
 #[derive(Clone, Copy, Default, PartialEq)]
@@ -101,6 +107,9 @@ impl Scan {
         let before = std::mem::take(&mut self.before);
         match (token.kind, word) {
             (TokenKind::Identifier, _) if self.open.is_empty() => {
+                self.is_old_style |= before == Before::Closed
+                    && self.holds == Holds::Parameters
+                    && !ATTRIBUTES.contains(&word);
                 self.before = match word {
                     _ if KEYS.contains(&word) => Before::Key,
                     _ if before == Before::Key || SPECIFIERS.contains(&word) => Before::Specifier,

@@ -151,8 +151,11 @@ fn texts_are_cut_between_items_only() {
         (
             Language::C,
             &[
-                "struct __attribute__((packed)) { int a; } x; struct A(1) { int a; } y; int z[] = { f(1), 2 };",
-                "extern int b;",
+                "struct __attribute__((packed)) { int a; } x;",
+                "struct A(1) { int a; } y;",
+                "int z[] = { f(1), 2 };",
+                "int k(int), *l(void) __attribute__((pure));",
+                "int m(a, b) int a; int b; { } \nextern int b;",
             ][..],
         ),
         (
@@ -220,8 +223,60 @@ fn long_blocks_parse_in_parts_as_the_whole_does() {
     ] {
         let text = format!("int before; {before}{}{behind} int behind;", numbered(item));
         let whole = outline(&text, usize::MAX, language);
-        let block = blocks::block(&text, lex::whole(&text), 64);
-        assert!(block.is_some_and(|block| block.parts.len() > 1), "{text}");
+        let cut = cuts::cut(&text, lex::whole(&text), 64, language);
+        assert!(cut.is_some(), "{text}");
         assert_eq!(outline(&text, 64, language), whole, "{text}");
+    }
+}
+
+#[test]
+fn long_lists_and_chains_parse_in_parts_as_the_whole_does() {
+    let both = [Language::C, Language::Cxx];
+    for (before, item, behind) in [
+        ("int x = 1, *a[2] = { 0 }", ", v# = #, *f#(int, int)", ";"),
+        ("struct s { int a", ", b#, *c# /* # */", "; };"),
+        ("typedef int t", ", t#[#]", ";"),
+        (
+            "int f(int a",
+            ", int a#, struct s (*b#)[2]",
+            ") { return 1; }",
+        ),
+        (
+            "void f(void) { g(1",
+            ", a# + (#, 2), \"x\" \"#\"",
+            "); h(); }",
+        ),
+        ("void f(void) { int k; g(1", ", h(#)", ")->b = 1; }"),
+        ("long s = a", " + # * b[#] - (c) /* # */ + -d", ";"),
+        (
+            "void f(void) { if (a) { s = a",
+            " + # * b[#] - c",
+            "; } return; }",
+        ),
+        (
+            "int f(void) { return x ? 1 : a & b",
+            " | f(#, 2) ^ !c || d# == 1",
+            "; }",
+        ),
+        ("int f(void) { while (a", " || #", ") ; }"),
+        ("int f(void) { for (int i = 0; i < a", " + #", "; i++) ; }"),
+        ("int f(void) { g(1, (a", " << # << b.c(1)", "), 2); }"),
+        (
+            "int a[] = { 1, 2 + a * b",
+            " * c# / (int)sizeof(d)",
+            ", 3 };",
+        ),
+        ("int f(void) { l: a", " && !b#", "; }"),
+    ] {
+        let items: String = (0..60).map(|n| item.replace('#', &n.to_string())).collect();
+        let text = format!("static int before; {before}{items}{behind} static int behind;");
+        for language in both {
+            let whole = outline(&text, usize::MAX, language);
+            let item = TextRange::new(19.into(), TextSize::of(&text) - TextSize::new(19));
+            assert!(cuts::cut(&text, item, 64, language).is_some(), "{text}");
+            assert_eq!(outline(&text, 64, language), whole, "{text}");
+            let parsed = flatten::is_cut(&text, item, 64, language);
+            assert!(parsed, "{text}");
+        }
     }
 }

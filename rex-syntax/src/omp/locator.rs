@@ -155,6 +155,7 @@ impl PathReader<'_> {
         }
         path.steps
             .extend(std::iter::repeat_n(Step::Deref, n_derefs));
+        path.steps.shrink_to_fit();
         Some(path)
     }
 

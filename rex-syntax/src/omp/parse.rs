@@ -67,6 +67,7 @@ impl<'p> Parser<'p> {
             }
             clauses.extend(self.clause());
         }
+        clauses.shrink_to_fit();
         self.report_misplaced(&clauses);
         self.report_duplicates(&clauses);
         self.report_restrictions(name_range, &clauses);

@@ -257,7 +257,7 @@ impl BodyPrinter<'_> {
         self.program.scopes.scope(scope).range == body
             && loops
                 .iter()
-                .any(|canonical| names.contains_key(&canonical.variable))
+                .any(|canonical| names.get(&canonical.variable).is_some())
     }
 }
 

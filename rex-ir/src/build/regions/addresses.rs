@@ -114,7 +114,9 @@ impl Builder<'_> {
         let is_name = |word: &SmolStr| {
             let mut symbols = addressed.iter().map(|symbol| &self.symbols[*symbol]);
             symbols.any(|symbol| {
-                symbol.name == *word || symbol.spelled.as_deref().map(last_component) == Some(word)
+                let spelled = symbol.spelled.as_deref();
+                symbol.name == *word
+                    || spelled.is_some_and(|spelled| last_component(spelled) == word)
             })
         };
         let (range, expansion) = self.written_out(name, is_name)?;

@@ -87,10 +87,12 @@ impl Builder<'_> {
                 .iter()
                 .any(|found| found.severity == Severity::Error && found.code.is_limit());
             match built {
-                Some(Built::Region(region)) if !is_limited => {
+                Some(Built::Region(mut region)) if !is_limited => {
+                    region.compact();
                     self.regions.alloc(*region);
                 }
-                Some(Built::Data(data)) if !is_limited => {
+                Some(Built::Data(mut data)) if !is_limited => {
+                    data.compact();
                     self.data_constructs.alloc(data);
                 }
                 _ => {}

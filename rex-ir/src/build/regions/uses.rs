@@ -80,11 +80,8 @@ impl<'u> Builder<'u> {
         uses: &mut Uses,
     ) {
         let unit = self.unit;
-        let nodes: Vec<Node<'u>> = root
-            .descendants()
-            .filter(|node| statement.contains_range(node.range()))
-            .collect();
-        for node in nodes {
+        let nodes = root.descendants();
+        for node in nodes.filter(|node| statement.contains_range(node.range())) {
             match node.kind() {
                 Kind::Identifier | Kind::FieldIdentifier
                     if node.kind() == Kind::Identifier || is_member_pointer(node) =>

@@ -70,7 +70,7 @@ impl<'u> Builder<'u> {
             namespaces: context.namespaces,
         };
         stack.push(Visit {
-            nodes: body.children(),
+            nodes: body.descendants(),
             scope: inner,
             context,
         });
@@ -97,7 +97,7 @@ impl<'u> Builder<'u> {
                 declared_at: None,
                 initializer: None,
                 declaration: None,
-                qualifier: qualifier.clone(),
+                qualifier: qualifier.clone().into(),
                 spelled: None,
             });
             if let Some(value) = field.constant {

@@ -132,7 +132,7 @@ impl<'u> Builder<'u> {
             class_heads,
         };
         stack.push(Visit {
-            nodes: node.children(),
+            nodes: node.descendants(),
             scope: inner,
             context,
         });

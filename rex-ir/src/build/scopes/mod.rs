@@ -7,7 +7,7 @@ mod type_names;
 mod variables;
 
 use rex_syntax::TextRange;
-use rex_syntax::cst::{Node, Siblings};
+use rex_syntax::cst::{Descendants, Node};
 use rex_syntax::kind::{Field, Kind};
 use rex_syntax::source::Language;
 use smol_str::{SmolStr, format_smolstr};
@@ -17,7 +17,7 @@ use crate::build::names::{last_component, squeeze, without_arguments};
 use crate::build::types::{AliasTemplate, declares_function};
 use crate::item::{FunctionId, TemplateHead};
 use crate::namer;
-use crate::symbol::{ScopeId, Symbol, SymbolId, SymbolKind, Using};
+use crate::symbol::{Qualifier, ScopeId, Symbol, SymbolId, SymbolKind, Using};
 use crate::ty::TypeId;
 use classes::ClassContext;
 use templates::template_head;
@@ -25,7 +25,7 @@ pub(super) use templates::{parameter_name, with_default};
 
 /// Nodes to visit and where they stand.
 struct Visit<'u> {
-    nodes: Siblings<'u>,
+    nodes: Descendants<'u>,
     scope: ScopeId,
     context: Context,
 }
@@ -50,7 +50,7 @@ impl<'u> Builder<'u> {
     pub(in crate::build) fn read_scopes(&mut self) {
         let unit = self.unit;
         let mut stack = vec![Visit {
-            nodes: unit.tree.root().alone(),
+            nodes: unit.tree.root().whole(),
             scope: self.scopes.root(),
             context: Context::default(),
         }];
@@ -59,6 +59,10 @@ impl<'u> Builder<'u> {
                 stack.pop();
                 continue;
             };
+            if is_transparent(node) {
+                continue;
+            }
+            visit.nodes.skip_subtree();
             let (scope, context) = (visit.scope, visit.context.clone());
             self.visit(node, scope, context, &mut stack);
         }
@@ -115,7 +119,7 @@ impl<'u> Builder<'u> {
                     } else {
                         self.declare_templated(child, scope);
                         stack.push(Visit {
-                            nodes: child.alone(),
+                            nodes: child.whole(),
                             scope: inner,
                             context: context.clone(),
                         });
@@ -165,7 +169,7 @@ impl<'u> Builder<'u> {
             return;
         }
         stack.push(Visit {
-            nodes: node.children(),
+            nodes: node.descendants(),
             scope,
             context,
         });
@@ -193,10 +197,10 @@ impl<'u> Builder<'u> {
     }
 
     /// The namespaces around a type of the file, `a::b::`.
-    fn type_qualifier(&self, scope: ScopeId, at: TextRange) -> SmolStr {
+    fn type_qualifier(&self, scope: ScopeId, at: TextRange) -> Qualifier {
         match scope == self.scopes.root() {
-            true => self.scopes.namespace_at(at).into(),
-            false => SmolStr::default(),
+            true => SmolStr::from(self.scopes.namespace_at(at)).into(),
+            false => Qualifier::default(),
         }
     }
 
@@ -212,7 +216,7 @@ impl<'u> Builder<'u> {
         let unqualified: SmolStr = squeeze(last_component(name.text()));
         let qualifier = match kind {
             SymbolKind::Type => self.type_qualifier(scope, name.range()),
-            _ => SmolStr::default(),
+            _ => Qualifier::default(),
         };
         let symbol = self.symbols.alloc(Symbol {
             name: unqualified.clone(),
@@ -228,6 +232,17 @@ impl<'u> Builder<'u> {
             .declare(&self.symbols, scope, unqualified, symbol);
         symbol
     }
+}
+
+/// Whether a node neither declares anything nor changes what surrounds the nodes below it. Expressions may be very deep.
+fn is_transparent(node: Node<'_>) -> bool {
+    let kind = node.kind();
+    let is_neutral = match kind {
+        Kind::LambdaExpression => false,
+        Kind::ArgumentList | Kind::ExpressionStatement | Kind::InitializerList => true,
+        _ => kind.is_expression(),
+    };
+    is_neutral && !declares_range_variable(node)
 }
 
 /// Whether the loop around it declares what this node names.

@@ -85,7 +85,7 @@ impl<'u> Builder<'u> {
                 Some(node.range()),
             );
             if kind == SymbolKind::Global {
-                self.symbols[symbol].qualifier = qualifier;
+                self.symbols[symbol].qualifier = qualifier.into();
             }
             if kind == SymbolKind::StaticLocal
                 && let Some(function) = context.function
@@ -104,7 +104,7 @@ impl<'u> Builder<'u> {
         let declared = self.find_qualified(text, name.range());
         let declared = declared.filter(|it| self.symbols[*it].kind == SymbolKind::Global);
         match (declared, qualifier.strip_prefix("::")) {
-            (Some(declared), _) => self.symbols[declared].qualifier.clone(),
+            (Some(declared), _) => SmolStr::from(&*self.symbols[declared].qualifier),
             (None, Some(whole)) => format_smolstr!("{whole}::"),
             (None, None) => format_smolstr!("{around}{qualifier}::"),
         }

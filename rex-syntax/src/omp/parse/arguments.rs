@@ -304,6 +304,7 @@ impl<'p> Parser<'p> {
                 }
             }
         }
+        items.shrink_to_fit();
         items
     }
 

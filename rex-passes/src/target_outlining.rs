@@ -266,6 +266,11 @@ fn outline(
         (call.range, text.into())
     }));
     words.extend(planner.capture_lists(construct.range));
+    let mut classes = region.local_declarations.iter();
+    if classes.any(|class| class.contains_range(construct.range)) {
+        let body = TextRange::new(function.declarator_end, function.body.end());
+        words.push((body, SmolStr::new_static(";")));
+    }
     words.sort_by_key(|(range, _)| range.start());
     parameters.shrink_to_fit();
     prologue.shrink_to_fit();

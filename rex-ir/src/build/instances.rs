@@ -111,7 +111,10 @@ impl<'u> Builder<'u> {
         let mut region_ranges: Vec<TextRange> = Vec::new();
         let mut deduced: FxHashSet<SmolStr> = FxHashSet::default();
         for (region, found) in regions_in(&self.regions, &self.constructs, function.range) {
-            if found.function == id {
+            // Those of its own classes, too.
+            let is_around =
+                |inner: FunctionId| function.body.contains_range(self.functions[inner].range);
+            if found.function == id || is_around(found.function) {
                 regions.push(region);
                 region_ranges.push(self.constructs[found.construct].range);
                 deduced.extend(

@@ -141,7 +141,7 @@ impl Builder<'_> {
         let class = record.and_then(|record| self.types.records[record].body);
         let class_name = record.map(|record| &self.types.records[record].name);
         let inside = |declaration: TextRange| {
-            function.is_some_and(|function| function.body.contains_range(declaration))
+            self.is_local_at(declaration, at)
                 || class.is_some_and(|class| class.contains_range(declaration))
         };
         let is_of_function_or_class = |id: SymbolId| {

@@ -66,8 +66,13 @@ impl<'u> Builder<'u> {
             .map(|(object, seen)| (*object, *seen))
         {
             next += 1;
-            let CapturedObject::Variable(symbol) = object else {
-                continue;
+            let symbol = match object {
+                CapturedObject::Variable(symbol) => symbol,
+                CapturedObject::This => {
+                    self.use_own_class(statement, construct, uses);
+                    continue;
+                }
+                CapturedObject::Extent(..) => continue,
             };
             for extent in self.named_extents(symbol) {
                 uses.add(
@@ -102,6 +107,28 @@ impl<'u> Builder<'u> {
                 }
             }
         }
+    }
+
+    /// The class of the own object, if a function around the region defines it.
+    fn use_own_class(&mut self, statement: TextRange, construct: ConstructId, uses: &mut Uses) {
+        let at = self.constructs[construct].range;
+        let Some(class) = self.this_type(at) else {
+            return;
+        };
+        let mut words = Vec::new();
+        self.type_words(class, &mut words);
+        for word in words {
+            if let Some(symbol) = self.scopes.resolve_type_word(&self.symbols, &word, at) {
+                self.use_local_declaration(symbol, statement, construct, uses);
+            }
+        }
+    }
+
+    /// Whether a declaration is one of the functions around a place.
+    pub(super) fn is_local_at(&self, declaration: TextRange, at: TextRange) -> bool {
+        let function = self.innermost_function(declaration);
+        let body = function.map(|function| self.functions[function].body);
+        body.is_some_and(|body| body.contains_range(declaration) && body.contains_range(at))
     }
 
     /// The spellings and extents in a type.
@@ -140,10 +167,7 @@ impl<'u> Builder<'u> {
         let Some(declaration) = self.symbols[symbol].declaration else {
             return;
         };
-        let Some(function) = self.innermost_function(self.constructs[construct].range) else {
-            return;
-        };
-        let is_local = self.functions[function].body.contains_range(declaration);
+        let is_local = self.is_local_at(declaration, self.constructs[construct].range);
         if !is_local || statement.contains_range(declaration) {
             return;
         }
@@ -157,10 +181,25 @@ impl<'u> Builder<'u> {
         {
             return;
         }
+        // A class around the region has that function without its body.
+        let at = self.constructs[construct].range;
+        let function = self.innermost_function(at);
+        let own = function
+            .filter(|_| declaration.contains_range(at))
+            .map(|function| self.functions[function].body);
         for at in lex::identifiers(self.source, declaration).collect::<Vec<_>>() {
+            if own.is_some_and(|body| body.contains_range(at)) {
+                continue;
+            }
             let text = self.text(at);
             let inner = self.scopes.resolve(&self.symbols, text, at);
-            let Some(inner) = inner.filter(|inner| *inner != symbol) else {
+            let is_inside = |inner: SymbolId| {
+                let declared = self.symbols[inner].declaration;
+                inner == symbol
+                    || declared
+                        .is_some_and(|it| it != declaration && declaration.contains_range(it))
+            };
+            let Some(inner) = inner.filter(|inner| !is_inside(*inner)) else {
                 continue;
             };
             match self.symbols[inner].kind {

@@ -66,6 +66,7 @@ impl<'u> Builder<'u> {
             template: None,
             heads: Vec::new(),
             class_heads,
+            function_heads: context.function_heads,
             function: context.function,
             namespaces: context.namespaces,
         };

@@ -38,7 +38,8 @@ impl<'u> Builder<'u> {
                 .and(name.text().strip_suffix(unqualified.as_str()));
         }
         let mut heads = context.heads.clone();
-        let mut class_heads = context.class_heads.clone();
+        let mut class_heads = context.function_heads.clone();
+        class_heads.extend(context.class_heads.iter().cloned());
         if let Some(qualifier) = qualifier {
             let of_classes = qualifier.matches("<").count().min(heads.len());
             class_heads.extend(heads.drain(..of_classes));
@@ -103,6 +104,7 @@ impl<'u> Builder<'u> {
             .map_or(TextRange::empty(declarator.range().end()), |list| {
                 list.range()
             });
+        let function_heads = class_heads.iter().chain(&heads).cloned().collect();
         let function = self.functions.alloc(Function {
             name: unqualified,
             range,
@@ -117,7 +119,7 @@ impl<'u> Builder<'u> {
             class: class_name,
             membership,
             heads,
-            class_heads: class_heads.clone(),
+            class_heads,
             is_main,
             calls: Vec::new(),
             globals: Vec::new(),
@@ -129,7 +131,8 @@ impl<'u> Builder<'u> {
             namespaces: context.namespaces,
             template: None,
             heads: Vec::new(),
-            class_heads,
+            class_heads: Vec::new(),
+            function_heads,
         };
         stack.push(Visit {
             nodes: node.descendants(),

@@ -43,6 +43,8 @@ struct Context {
     heads: Vec<TemplateHead>,
     /// Heads of the classes around.
     class_heads: Vec<TemplateHead>,
+    /// Heads of the function around, for those of its classes.
+    function_heads: Vec<TemplateHead>,
 }
 
 impl<'u> Builder<'u> {

@@ -12,6 +12,20 @@ use text_size::TextRange;
 use crate::expansion::{Expansion, HeaderOrigin};
 use crate::lex::slice;
 
+/// What a class declares, each name's members in source order: functions have the name `operator` if it is no word. Its text is that of a [`DeclKind::Tag`].
+pub fn members(class: &str) -> Vec<(SmolStr, DeclKind, &str)> {
+    let body = class.split_once('{').map_or("", |(_, body)| body);
+    let index = Index::scan(body.trim_end_matches([';', '}']));
+    let mut found: Vec<(SmolStr, DeclKind, &str)> = Vec::new();
+    for name in index.names() {
+        let mut entries: Vec<&Entry> = index.entries_of(name).collect();
+        entries.reverse();
+        let texts = entries.into_iter();
+        found.extend(texts.map(|entry| (name.clone(), entry.kind, slice(body, entry.range))));
+    }
+    found
+}
+
 /// Declarations of a translation unit by name. Cheap to copy.
 #[derive(Clone, Copy, Debug)]
 pub struct HeaderIndex<'e> {
@@ -84,13 +98,20 @@ impl<'e> HeaderIndex<'e> {
         found.into_iter().map(|entry| self.text_of(entry)).collect()
     }
 
-    fn entries(self, name: &str, kind: DeclKind) -> impl Iterator<Item = &'e Entry> {
-        let entries = &self.index.entries;
-        let first = self.index.last_of_name.get(name).copied();
-        std::iter::successors(first.and_then(|idx| entries.get(idx as usize)), |entry| {
-            entries.get(entry.previous? as usize)
+    /// Every declaration, each name's in source order.
+    pub fn iter(self) -> impl Iterator<Item = (&'e SmolStr, DeclKind, DeclText<'e>)> {
+        self.index.names().into_iter().flat_map(move |name| {
+            let mut found: Vec<&Entry> = self.index.entries_of(name).collect();
+            found.reverse();
+            let found = found.into_iter();
+            found.map(move |entry| (name, entry.kind, self.text_of(entry)))
         })
-        .filter(move |entry| entry.kind == kind)
+    }
+
+    fn entries(self, name: &str, kind: DeclKind) -> impl Iterator<Item = &'e Entry> {
+        self.index
+            .entries_of(name)
+            .filter(move |entry| entry.kind == kind)
     }
 
     /// Prefers file scope, then a body, then the last one in the text.
@@ -119,6 +140,21 @@ pub(crate) struct Index {
     entries: Vec<Entry>,
     last_of_name: FxHashMap<SmolStr, u32>,
     scopes: Vec<SmolStr>,
+}
+
+impl Index {
+    fn names(&self) -> Vec<&SmolStr> {
+        let mut names: Vec<&SmolStr> = self.last_of_name.keys().collect();
+        names.sort_unstable();
+        names
+    }
+
+    /// The last one first.
+    fn entries_of(&self, name: &str) -> impl Iterator<Item = &Entry> {
+        let first = self.last_of_name.get(name).copied();
+        let first = first.and_then(|idx| self.entries.get(idx as usize));
+        std::iter::successors(first, |entry| self.entries.get(entry.previous? as usize))
+    }
 }
 
 #[derive(Clone, Copy, Debug)]

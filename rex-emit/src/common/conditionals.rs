@@ -18,22 +18,27 @@ pub(crate) fn hidden_in(program: &Program, range: TextRange) -> Vec<TextRange> {
 
 /// The lines of conditionals that a range holds only a part of, and their skipped arms: everything outside the range.
 pub(crate) fn partners_outside(program: &Program, range: TextRange) -> Vec<TextRange> {
+    let is_outside =
+        |place: &TextRange| place.end() <= range.start() || place.start() >= range.end();
+    parts_of_split(program, range).filter(is_outside).collect()
+}
+
+/// The lines of conditionals that a range holds only a part of, and their skipped arms: everything inside the range.
+pub(crate) fn parts_inside(program: &Program, range: TextRange) -> Vec<TextRange> {
+    let is_inside = |place: &TextRange| range.contains_range(*place);
+    parts_of_split(program, range).filter(is_inside).collect()
+}
+
+fn parts_of_split(program: &Program, range: TextRange) -> impl Iterator<Item = TextRange> {
     let unit = &program.unit;
-    let mut found = Vec::new();
-    for group in unit.conditionals.split_by(range) {
-        let outside = |line: &TextRange| !range.contains_range(*line);
-        found.extend(group.iter().copied().filter(outside));
+    let groups = unit.conditionals.split_by(range);
+    groups.flat_map(|group| {
         // An arm that is skipped begins where its line ends.
         let arms = group.iter().filter_map(|line| {
-            let arms = unit.inactive.iter();
-            let first = unit
-                .inactive
-                .partition_point(|arm| arm.start() < line.end());
-            arms.as_slice()
-                .get(first)
-                .filter(|arm| arm.start() == line.end())
+            let arms = &unit.inactive;
+            let first = arms.partition_point(|arm| arm.start() < line.end());
+            arms.get(first).filter(|arm| arm.start() == line.end())
         });
-        found.extend(arms.filter(|arm| arm.end() <= range.start() || arm.start() >= range.end()));
-    }
-    found
+        group.iter().chain(arms).copied()
+    })
 }

@@ -19,6 +19,7 @@ use rustc_hash::FxHashMap;
 
 use super::{function, instances, kernel, references, statics};
 use crate::common::closures::wrapped;
+use crate::common::conditionals;
 
 /// Marks a function that host and device can call.
 pub(super) const BOTH_SIDES: &str = "__host__ __device__ ";
@@ -103,6 +104,10 @@ impl<'p> Classes<'p> {
         let mut replaced = statics::values_of_host(program, &members, range);
         for left_out in &replaced {
             edits.delete(*left_out - range.start());
+        }
+        for part in conditionals::parts_inside(program, range) {
+            edits.delete(part - range.start());
+            replaced.push(part);
         }
         let is_in = |places: &[TextRange], at: TextRange| {
             places.iter().any(|place| place.contains_range(at))
@@ -253,6 +258,13 @@ impl<'p> Classes<'p> {
             for (_, kernel) in program.kernels.iter() {
                 for body in &befriending {
                     if let Some(declaration) = kernel::friend_declaration(program, kernel, *body) {
+                        add(*body, declaration);
+                    }
+                }
+            }
+            for of in program.instances.functions.values() {
+                for body in &befriending {
+                    if let Some(declaration) = instances::friend_declaration(program, of, *body) {
                         add(*body, declaration);
                     }
                 }

@@ -25,7 +25,9 @@ impl<'p> Device<'p> {
         let instantiator = instances.of_function(id);
         let is_own = function.class.is_some() || function.is_template();
         if function.class.is_none()
-            && (instances.names.contains(&function.name) || self.is_named_by_headers(function))
+            && (instances.names.contains(&function.name)
+                || self.named_by_types.contains(function.name.as_str())
+                || self.is_named_by_headers(function))
             && !(instantiator.is_some() && is_own)
             && !function.is_main
         {

@@ -47,19 +47,63 @@ pub(super) fn function(program: &Program, of: &Instantiator) -> Result<String, E
             .any(|at| &declared[at] == "inline");
         format!("{both}{}{declared}", if is_inline { "" } else { "inline " })
     } else {
-        let parameters = program.text(function.parameters);
-        let file = program.sources.file(program.unit.file).name();
-        // The types of lambdas have the linkage of their function.
-        let (linkage, suffix) = match of.closures.is_empty() {
-            true => ("static ", String::new()),
-            false => ("", namer::of_file(file)),
+        let linkage = match is_known_elsewhere(program, of) {
+            true => "",
+            false => "static ",
         };
-        format!(
-            "{linkage}{both}inline void {USES_PREFIX}{}{suffix}{parameters}",
-            function.name
-        )
+        format!("{linkage}{both}inline {}", stand_in(program, of))
     };
     Ok(format!("{head}{body}").replace("\r\n", "\n"))
+}
+
+/// Whether the function that stands for another one has a name of its own in the program: the types of lambdas have the linkage of their function, and friends are
+/// declared before.
+fn is_known_elsewhere(program: &Program, of: &Instantiator) -> bool {
+    let function = &program.functions[of.function];
+    !of.closures.is_empty() || befriending(program, function).next().is_some()
+}
+
+/// The classes of its namespace whose friend a function is.
+fn befriending<'p>(
+    program: &'p Program,
+    function: &'p Function,
+) -> impl Iterator<Item = TextRange> {
+    let namespace = |at: TextRange| program.scopes.namespace_at(at);
+    program
+        .befriending(function)
+        .filter_map(|class| class.body)
+        .filter(move |body| namespace(*body) == namespace(function.range))
+}
+
+/// The declarator of the function that stands for another one.
+fn stand_in(program: &Program, of: &Instantiator) -> String {
+    let function = &program.functions[of.function];
+    let file = program.sources.file(program.unit.file).name();
+    let suffix = match is_known_elsewhere(program, of) {
+        true => namer::of_file(file),
+        false => String::new(),
+    };
+    let parameters = program.text(function.parameters);
+    // An operator's symbol is no part of a name.
+    let name = match function.name.strip_prefix("operator") {
+        Some(symbol) if !symbol.starts_with(|c: char| c == '_' || c.is_ascii_alphanumeric()) => {
+            format!("operator_{}", u32::from(function.range.start()))
+        }
+        _ => function.name.to_string(),
+    };
+    format!("void {USES_PREFIX}{name}{suffix}{parameters}")
+}
+
+/// What a class says whose friend a function is, so that the one that stands for it is one, too.
+pub(super) fn friend_declaration(
+    program: &Program,
+    of: &Instantiator,
+    class_body: TextRange,
+) -> Option<String> {
+    let function = &program.functions[of.function];
+    let keeps_name = function.is_template() || function.class.is_some() || function.in_class;
+    (!keeps_name && befriending(program, function).any(|body| body == class_body))
+        .then(|| format!("{STEP}friend {};", stand_in(program, of)))
 }
 
 /// A range of an instantiating function with what does not matter removed.

@@ -3,6 +3,8 @@
 //! Most functions are reached by their names. Constructors, destructors, operators, conversions and virtual functions are not: their class carries them, whatever
 //! has that class as a member or a base, and, where an operator may do it, every object of such a class.
 
+mod headers;
+
 use rex_syntax::TextRange;
 use rex_syntax::cst::Node;
 use rex_syntax::kind::{Field, Kind};
@@ -44,6 +46,18 @@ impl Carriers {
         self.by_use
     }
 
+    /// A member function of a class.
+    fn add_member(&mut self, name: &SmolStr, class: &str, is_virtual: bool) {
+        let is_named = is_word(name);
+        if name == class || is_virtual || !is_named {
+            self.classes.insert(class.into());
+        }
+        self.by_use |= !is_named && name != class && !is_virtual;
+        if is_named {
+            self.functions.insert(name.clone());
+        }
+    }
+
     fn len(&self) -> usize {
         self.functions.len() + self.classes.len() + self.objects.len() + usize::from(self.by_use)
     }
@@ -72,8 +86,10 @@ impl<'u> Builder<'u> {
             return carriers;
         }
         let declared = self.declared_types();
+        let mut of_headers = self.functions_of_headers();
         loop {
             let before = carriers.len();
+            carriers.add_of_headers(&mut of_headers);
             for (id, function) in self.functions.iter() {
                 if function.is_template() && self.mentions(id, &carriers) {
                     self.add_carrier(id, &mut carriers);
@@ -196,17 +212,13 @@ impl<'u> Builder<'u> {
             .class
             .as_deref()
             .map(|class| class.split('<').next().unwrap_or(class).trim());
-        let is_named = is_word(&function.name);
         match class {
-            Some(class) if function.name == class || function.is_virtual() => {
-                carriers.classes.insert(class.into());
-            }
-            Some(class) if !is_named => {
-                carriers.classes.insert(class.into());
-                carriers.by_use = true;
+            Some(class) => carriers.add_member(&function.name, class, function.is_virtual()),
+            None if is_word(&function.name) => {
+                carriers.functions.insert(function.name.clone());
             }
             // An operator outside the class of its operands.
-            None if !is_named => {
+            None => {
                 let operands = self.words().of(function.parameters);
                 let classes: Vec<SmolStr> = operands
                     .map(|(_, word)| word)
@@ -215,10 +227,6 @@ impl<'u> Builder<'u> {
                 carriers.classes.extend(classes);
                 carriers.by_use = true;
             }
-            _ => {}
-        }
-        if is_named {
-            carriers.functions.insert(function.name.clone());
         }
     }
 

@@ -281,7 +281,9 @@ impl Slicer<'_> {
             let range = statement.range();
             let decides_type =
                 self.returns_decide_type && statement.kind() == Kind::ReturnStatement;
-            if range.start() < end || decides_type {
+            // It may be the end of a statement that the tree did not know.
+            let is_empty = statement.text() == ";";
+            if range.start() < end || decides_type || is_empty {
                 continue;
             }
             let region = self.region_at(range);

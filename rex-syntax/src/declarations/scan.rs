@@ -189,9 +189,13 @@ impl<'t> Scanner<'t> {
                 }
             }
             "const" | "volatile" | "static" | "inline" | "__inline" | "__inline__" | "final"
-            | "__extension__" | "__restrict" | "constexpr" | "operator" | "struct" | "union"
-            | "class" | "enum" | "typename" => {}
+            | "__extension__" | "__restrict" | "constexpr" | "struct" | "union" | "class"
+            | "enum" | "typename" => {}
             _ if head.in_initializer => {}
+            "operator" => {
+                self.skip_operator();
+                head.last_word = Some(word);
+            }
             _ => {
                 if head.tag == Some("") && head.last_word.is_none() && head.body.is_none() {
                     head.tag = Some(word);
@@ -340,6 +344,20 @@ impl<'t> Scanner<'t> {
                     self.index.add(name, DeclKind::Enumerator, head, range);
                 }
                 _ => {}
+            }
+        }
+    }
+
+    /// Skips the symbol of an operator, which opens no brackets: `<<`, `()`, `->*`.
+    fn skip_operator(&mut self) {
+        self.skip_blanks();
+        match self.peek() {
+            b'(' | b'[' => self.skip_group(),
+            _ => {
+                let is_symbol = |byte: &u8| b"+-*/%^&|~!=<>,".contains(byte);
+                while self.bytes.get(self.at).is_some_and(is_symbol) {
+                    self.at += 1;
+                }
             }
         }
     }

@@ -153,3 +153,16 @@ fn damaged_text_ends() {
         expansion(text).declarations();
     }
 }
+
+#[test]
+fn symbols_of_operators_open_no_brackets() {
+    for operator in ["<<", "<", "->*", "==", "()", "[]", " ,", " new[]"] {
+        check(
+            &format!(
+                "auto operator{operator}(A &a, int b) -> A & {{ return a < b; }}\nint next(int x);"
+            ),
+            |index| index.function("next"),
+            "int next(int x);",
+        );
+    }
+}

@@ -808,9 +808,9 @@ __host__ __device__ inline rex_thrown rex_throw() {
 #define REX_GLOBAL(name) REX_IMAGE_ENTRY(name, (void *)&name, sizeof(name))
 /// REX_STATIC_MEMBER(symbol, C::rex_storage_member()), the same for the object of a static data member, which is kept
 /// for the runtime if no device code of the file uses it.
-#define REX_STATIC_MEMBER(symbol, object)                                                                    \
-  static REX_DEVICE __attribute__((__used__)) void *symbol##__kept() { return (void *)&object; }             \
-  REX_IMAGE_ENTRY(symbol, (void *)&object, sizeof(object))
+#define REX_STATIC_MEMBER(symbol, ...)                                                                       \
+  static REX_DEVICE __attribute__((__used__)) void *symbol##__kept() { return (void *)&(__VA_ARGS__); }      \
+  REX_IMAGE_ENTRY(symbol, (void *)&(__VA_ARGS__), sizeof((__VA_ARGS__)))
 
 #if __cplusplus >= 201402L
 /// A copy on the device of a constant data member, whose value the compiler knows, too: functions that it executes read it.

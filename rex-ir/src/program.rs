@@ -124,6 +124,8 @@ pub struct DeviceCode {
     pub header_functions: Vec<SmolStr>,
     /// Functions of other files that device code calls.
     pub external_functions: IndexSet<SmolStr>,
+    /// Functions that device code perhaps calls and that devices cannot have: they are declared.
+    pub left_out: IndexSet<FunctionId>,
     /// Who executes a piece of code is not the same wherever the code asks for it, so that kernels keep account of it.
     pub tracks_threads: bool,
 }

@@ -49,6 +49,11 @@ impl StaticMember {
         self.is_inline || self.definition.is_some()
     }
 
+    /// Whether only the compiler knows its symbol: the class is a template, or what a template is for some arguments.
+    pub fn has_arguments(&self) -> bool {
+        self.is_of_template || self.class_path.contains('<')
+    }
+
     /// Whether every file that has the class has the definition, too: they are one object.
     pub fn is_shared_by_files(&self) -> bool {
         self.is_inline || self.is_of_template

@@ -39,8 +39,8 @@ impl Pass for OffloadEntries {
         for (symbol, storage) in &program.device_code.variables {
             let member = program.static_members.get(symbol);
             // Where host code names an instantiation, it says so to the runtime.
-            let is_of_template = member.is_some_and(|member| member.is_of_template);
-            if !storage.has_entry() || program.is_external(*symbol) || is_of_template {
+            let has_arguments = member.is_some_and(|member| member.has_arguments());
+            if !storage.has_entry() || program.is_external(*symbol) || has_arguments {
                 continue;
             }
             let device_name = match storage.is_behind_pointer() {

@@ -29,6 +29,22 @@ pub(crate) fn parts_inside(program: &Program, range: TextRange) -> Vec<TextRange
     parts_of_split(program, range).filter(is_inside).collect()
 }
 
+/// The text of a range without the conditionals of which it holds only a part.
+pub(crate) fn whole_text(program: &Program, range: TextRange) -> String {
+    let mut parts = parts_inside(program, range);
+    parts.sort_by_key(|part| part.start());
+    let (mut text, mut end) = (String::new(), range.start());
+    for part in parts {
+        if part.start() < end {
+            continue;
+        }
+        text.push_str(program.text(TextRange::new(end, part.start())));
+        end = part.end();
+    }
+    text.push_str(program.text(TextRange::new(end, range.end())));
+    text.replace("\r\n", "\n")
+}
+
 fn parts_of_split(program: &Program, range: TextRange) -> impl Iterator<Item = TextRange> {
     let unit = &program.unit;
     let groups = unit.conditionals.split_by(range);

@@ -11,6 +11,7 @@ use rex_syntax::{TextRange, lex};
 use smol_str::SmolStr;
 
 use super::body::BodyPrinter;
+use super::class::BOTH_SIDES;
 use super::{Device, instances, references};
 use crate::common::closures::wrapped;
 
@@ -24,6 +25,12 @@ impl<'p> Device<'p> {
         let function = &self.program.functions[id];
         let instantiator = instances.of_function(id);
         let is_own = function.class.is_some() || function.is_template();
+        if self.program.device_code.left_out.contains(&id) {
+            self.header();
+            let text = left_out(self.program, function);
+            self.line(&text);
+            return Ok(());
+        }
         if function.class.is_none()
             && (instances.names.contains(&function.name)
                 || self.named_by_types.contains(function.name.as_str())
@@ -123,6 +130,19 @@ impl<'p> Device<'p> {
             self.line(&text);
         }
     }
+}
+
+/// The declaration of a function that devices cannot have: what calls it is not linked.
+fn left_out(program: &Program, function: &Function) -> String {
+    let head = TextRange::new(function.range.start(), function.declarator_end);
+    let mut declared = program.text(head).replace("\r\n", "\n");
+    let words: Vec<TextRange> = lex::identifiers(&declared, lex::whole(&declared))
+        .filter(|at| matches!(&declared[*at], "static" | "inline"))
+        .collect();
+    for word in words.into_iter().rev() {
+        declared.replace_range(std::ops::Range::<usize>::from(word), "");
+    }
+    format!("{BOTH_SIDES}{};", declared.trim())
 }
 
 impl Device<'_> {

@@ -10,6 +10,7 @@ use rex_ir::region::{Construct, RegionId};
 use rex_ir::symbol::SymbolId;
 use rex_ir::ty::{Category, RecordId};
 use rex_syntax::edit::{EditConflict, EditSet};
+use rex_syntax::kind::{Field, Kind};
 use rex_syntax::layout::indent_at;
 use rex_syntax::{TextRange, TextSize, lex, places};
 use smol_str::SmolStr;
@@ -19,6 +20,7 @@ use super::class::{BOTH_SIDES, untagged_head};
 use super::kernel::STEP;
 use super::statics;
 use crate::common::closures::wrapped;
+use crate::common::conditionals;
 
 /// How the name of a function begins that stands for another one in the device file.
 const USES_PREFIX: &str = "rex_uses_of_";
@@ -53,7 +55,32 @@ pub(super) fn function(program: &Program, of: &Instantiator) -> Result<String, E
         };
         format!("{linkage}{both}inline {}", stand_in(program, of))
     };
-    Ok(format!("{head}{body}").replace("\r\n", "\n"))
+    let text = format!("{head}{body}").replace("\r\n", "\n");
+    Ok(match namespaces_of_name(program, function) {
+        Some(namespaces) if function.class.is_none() => {
+            let open: String = namespaces
+                .split("::")
+                .map(|name| format!("namespace {} {{ ", name.trim()))
+                .collect();
+            let close = " }".repeat(namespaces.split("::").count());
+            format!("{open}{text}{close}")
+        }
+        _ => text,
+    })
+}
+
+/// `A::B` of a function that is defined as `void A::B::f()`: its text means what it means in there.
+fn namespaces_of_name<'p>(program: &'p Program, function: &Function) -> Option<&'p str> {
+    let head = TextRange::new(function.range.start(), function.parameters.start());
+    let before = program
+        .text(head)
+        .trim_end()
+        .strip_suffix(function.name.as_str())?;
+    let path = before.trim_end().strip_suffix("::")?;
+    let is_of_path = |c: char| c == ':' || c == '_' || c.is_ascii_alphanumeric();
+    let start = path.trim_end_matches(is_of_path).len();
+    let path = path[start..].trim_start_matches("::");
+    (!path.is_empty()).then_some(path)
 }
 
 /// Whether the function that stands for another one has a name of its own in the program: the types of lambdas have the linkage of their function, and friends are
@@ -124,7 +151,12 @@ pub(super) fn text(
     for (statement, value) in &of.returns {
         let before = TextRange::new(statement.start(), value.start());
         let after = TextRange::new(value.end(), statement.end());
-        edits.replace(before - range.start(), "(void)(");
+        let list = match program.text(*value).starts_with('{') {
+            true => returned_type(program, of).map(|ty| format!("std::decay<{ty}>::type")),
+            false => None,
+        };
+        let cast = format!("(void)({}", list.unwrap_or_default());
+        edits.replace(before - range.start(), cast);
         edits.replace(after - range.start(), ");");
     }
     let function = &program.functions[of.function];
@@ -159,6 +191,15 @@ pub(super) fn text(
     // What is removed has statements and words inside.
     let text = edits.outermost().apply(program.text(range).as_bytes())?;
     Ok(String::from_utf8_lossy(&text).replace("\r\n", "\n"))
+}
+
+/// What the type of a function begins with: `Pair` of `Pair f() { return {1, 2}; }`.
+fn returned_type<'p>(program: &'p Program, of: &Instantiator) -> Option<&'p str> {
+    let body = program.functions[of.function].body;
+    let node = program.unit.tree.root().smallest_at(body);
+    let mut around = node.ancestors();
+    let definition = around.find(|outer| outer.kind() == Kind::FunctionDefinition)?;
+    Some(definition.field(Field::Type)?.text())
 }
 
 /// The blanks that a construct wants before it whose directive stands at the start of a line.
@@ -298,7 +339,7 @@ pub(super) fn variables(program: &Program, symbols: &[SymbolId], range: TextRang
         let found = &program.symbols[*symbol];
         program.types.get(found.ty).is_const && program.types.category(found.ty) == Category::Scalar
     };
-    let text = program.text(range).replace("\r\n", "\n");
+    let text = conditionals::whole_text(program, range);
     let is_constexpr = lex::identifiers(&text, TextRange::up_to(TextSize::of(text.as_str())))
         .any(|at| &text[at] == "constexpr");
     if is_constexpr || symbols.iter().all(is_constant) {
@@ -330,8 +371,12 @@ pub(super) fn variables(program: &Program, symbols: &[SymbolId], range: TextRang
 
 /// A function with the declaration of a variable whose initializer leads to an instantiation.
 pub(super) fn initializer(program: &Program, symbol: SymbolId, range: TextRange) -> String {
-    let text = program.text(range).replace("\r\n", "\n");
-    let text = text.strip_prefix("extern ").unwrap_or(&text);
+    let text = conditionals::whole_text(program, range);
+    let mut text = text.as_str();
+    // Words of file scope.
+    for word in ["extern ", "inline "] {
+        text = text.strip_prefix(word).unwrap_or(text);
+    }
     format!(
         "static inline void {USES_PREFIX}{}() {{ {text} }}",
         program.name(symbol)

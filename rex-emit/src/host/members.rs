@@ -65,7 +65,7 @@ impl Host<'_> {
         let member = instances.get(&symbol).copied().unwrap_or(symbol);
         let known = self.program.static_members.get(&member)?;
         let storage = self.program.device_storage(member)?;
-        let has_entry = known.is_of_template
+        let has_entry = known.has_arguments()
             && !storage.is_behind_pointer()
             && storage != DeviceStorage::Constant;
         has_entry.then_some(member)

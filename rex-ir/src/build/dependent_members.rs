@@ -99,6 +99,16 @@ impl Builder<'_> {
             return Some(ty);
         }
         let arguments = self.template_arguments(object, body);
+        // Which type that is depends on the arguments at hand.
+        let is_plain =
+            self.types.record(object).is_some() && !self.class_templates.contains(&class);
+        let place = self.unit.tree.root().smallest_at(at);
+        let mut around = place.ancestors();
+        let keyword =
+            match !is_plain && around.any(|outer| outer.kind() == Kind::TemplateDeclaration) {
+                true => "typename ",
+                false => "",
+            };
         let mut seen = spelling.clone();
         for name in foreign.into_iter().rev() {
             let word = &spelling[name];
@@ -110,7 +120,7 @@ impl Builder<'_> {
                     let class = self.types.spell(self.types.object_type(object));
                     (
                         with_keyword(&spelling, name),
-                        format!("{}::{member}", without_keyword(&class)),
+                        format!("{keyword}{}::{member}", without_keyword(&class)),
                     )
                 }
             };

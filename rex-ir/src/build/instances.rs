@@ -33,7 +33,8 @@ impl<'u> Builder<'u> {
         let functions: Vec<FunctionId> = self.functions.iter().map(|(id, _)| id).collect();
         let mut instances = Instances::default();
         for id in functions {
-            if self.mentions(id, &carriers) || self.holds_template_region(id) {
+            let leads = self.mentions(id, &carriers) && !self.is_computed(id);
+            if leads || self.holds_template_region(id) {
                 instances.functions.insert(id, self.slice(id, &carriers));
             }
         }
@@ -57,6 +58,13 @@ impl<'u> Builder<'u> {
         self.instances = instances;
     }
 
+    /// Whether a function runs nothing that the compiler cannot compute: `constexpr`, and no template, of which that may be true for some arguments.
+    fn is_computed(&self, id: FunctionId) -> bool {
+        let function = &self.functions[id];
+        let head = TextRange::new(function.range.start(), function.body.start());
+        !function.is_template() && self.has_word(head, "constexpr")
+    }
+
     fn holds_template_region(&self, id: FunctionId) -> bool {
         let is_template = self.functions[id].is_template();
         let range = self.functions[id].range;
@@ -74,13 +82,22 @@ impl<'u> Builder<'u> {
             .symbols
             .iter()
             .filter(|(_, symbol)| {
-                symbol.kind == SymbolKind::Global && symbol.declaration.is_some_and(leads)
+                // What the compiler computes runs nothing.
+                let is_computed = |declaration| self.has_word(declaration, "constexpr");
+                symbol.kind == SymbolKind::Global
+                    && symbol
+                        .declaration
+                        .is_some_and(|declaration| leads(declaration) && !is_computed(declaration))
             })
             .map(|(id, _)| id)
             .collect();
         let mut seen = FxHashSet::default();
         found.retain(|id| seen.insert(self.symbols[*id].declaration));
         found
+    }
+
+    fn has_word(&self, range: TextRange, wanted: &str) -> bool {
+        lex::identifiers(self.source, range).any(|at| &self.source[at] == wanted)
     }
 
     fn explicit_instantiations(&self, carriers: &Carriers) -> Vec<TextRange> {
@@ -281,9 +298,7 @@ impl Slicer<'_> {
             let range = statement.range();
             let decides_type =
                 self.returns_decide_type && statement.kind() == Kind::ReturnStatement;
-            // It may be the end of a statement that the tree did not know.
-            let is_empty = statement.text() == ";";
-            if range.start() < end || decides_type || is_empty {
+            if range.start() < end || decides_type || self.ends_another(range) {
                 continue;
             }
             let region = self.region_at(range);
@@ -298,6 +313,16 @@ impl Slicer<'_> {
                 self.removed.push(range);
             }
         }
+    }
+
+    /// Whether a statement may be the end of one that the tree did not know: brackets and a semicolon, or the arguments of a macro.
+    fn ends_another(&self, statement: TextRange) -> bool {
+        let source = self.words.source;
+        let text = &source[statement];
+        let before = source[..usize::from(statement.start())].trim_end();
+        text.bytes().all(|byte| b");".contains(&byte))
+            || text.starts_with('(')
+                && before.ends_with(|c: char| c == '_' || c.is_ascii_alphanumeric())
     }
 
     /// The region that shares text with a statement.
@@ -367,7 +392,7 @@ impl Slicer<'_> {
                 let value = statement
                     .children()
                     .find(|child| child.kind() != Kind::Comment);
-                if let Some(value) = value.filter(|value| value.kind() != Kind::InitializerList) {
+                if let Some(value) = value {
                     self.returns.push((statement.range(), value.range()));
                 }
             }

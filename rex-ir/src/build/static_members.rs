@@ -3,6 +3,7 @@
 use rex_syntax::TextRange;
 use rex_syntax::cst::Node;
 use rex_syntax::kind::{Field, Kind};
+use rex_syntax::lex;
 use rustc_hash::FxHashSet;
 use smol_str::SmolStr;
 
@@ -133,9 +134,25 @@ impl<'u> Builder<'u> {
 
     /// Whether device code needs an object for a static member: a constant of its class is one only where its value is not enough.
     pub(super) fn is_static_object(&self, symbol: SymbolId) -> bool {
-        self.static_members.contains_key(&symbol)
-            && (!self.constant_fields.contains_key(&symbol)
-                || self.types.category(self.symbols[symbol].ty) != Category::Scalar)
+        let Some(member) = self.static_members.get(&symbol) else {
+            return false;
+        };
+        let is_constexpr = || {
+            member.in_class.is_some_and(|at| {
+                lex::identifiers(self.source, at).any(|at| &self.source[at] == "constexpr")
+            })
+        };
+        // Constant expressions may name it, and cannot name an object of the device instead.
+        let is_text = |value: &SmolStr| value.starts_with('"') && is_constexpr();
+        match (
+            self.constant_fields.get(&symbol),
+            self.types.category(self.symbols[symbol].ty),
+        ) {
+            (None, _) => true,
+            (Some(_), Category::Scalar) => false,
+            (Some(value), Category::Pointer) => !is_text(value),
+            (Some(_), _) => true,
+        }
     }
 
     /// The place of every name in the unit that means a static member which is an object.

@@ -70,6 +70,8 @@ fn device_code(cx: &mut PassCx<'_>) -> DeviceCode {
         .collect();
     stored.sort_by_key(|(symbol, _)| device_place(&program.symbols[*symbol]));
     report::missing(cx, std::mem::take(&mut reached.missing));
+    let left_out = report::left_out(cx, std::mem::take(&mut reached.perhaps_missing));
+    reached.functions.retain(|id| !left_out.contains(id));
     report::members_of_templates(cx, &stored);
     report::maps_without_effect(cx, &stored);
     virtual_calls::report(cx, &reached.functions);
@@ -94,6 +96,7 @@ fn device_code(cx: &mut PassCx<'_>) -> DeviceCode {
         host_values,
         header_functions: reached.header_functions.into_iter().collect(),
         external_functions: reached.external_functions,
+        left_out,
     }
 }
 

@@ -26,6 +26,8 @@ pub(super) struct Reached {
     pub(super) external_functions: IndexSet<SmolStr>,
     /// Calls that nothing in the unit answers.
     pub(super) missing: Vec<Call>,
+    /// Those of them in functions that are perhaps never called, with the function.
+    pub(super) perhaps_missing: Vec<(Call, FunctionId)>,
 }
 
 /// How well it is known that device code reaches something: names alone do not say which function of several is called.
@@ -59,7 +61,20 @@ pub(super) fn reached(program: &Program) -> Reached {
     let mut search = Search::new(program);
     search.begin();
     search.run();
-    search.reached
+    let Search {
+        mut reached, sure, ..
+    } = search;
+    let (surely, perhaps) = std::mem::take(&mut reached.perhaps_missing)
+        .into_iter()
+        .partition(|(_, function)| sure.contains(function));
+    reached.perhaps_missing = perhaps;
+    let surely: Vec<(Call, FunctionId)> = surely;
+    for (call, _) in surely {
+        if !reached.missing.contains(&call) {
+            reached.missing.push(call);
+        }
+    }
+    reached
 }
 
 /// The names of the functions that the unit declares.
@@ -281,8 +296,13 @@ impl<'p> Search<'p> {
             self.reached.external_functions.insert(call.name.clone());
         }
         let is_called_in_text = program.text(call.at) == call.name;
-        if is_called_in_text && !self.is_compiled_when_used(call) {
-            self.reached.missing.push(call.clone());
+        if !is_called_in_text || self.is_compiled_when_used(call) {
+            return;
+        }
+        let around = program.function_index.around(call.at);
+        match around.filter(|_| self.certainty == Certainty::Perhaps) {
+            Some(function) => self.reached.perhaps_missing.push((call.clone(), function)),
+            None => self.reached.missing.push(call.clone()),
         }
     }
 
@@ -299,7 +319,9 @@ impl<'p> Search<'p> {
     /// Device code may call a function with target constructs, if there is no other of the name: the thread that calls executes it.
     fn take_with_regions(&mut self, name: &str) {
         let program = self.program;
-        if named(program, name).all(|(id, _)| program.holds_target_constructs(id)) {
+        if self.certainty == Certainty::Surely
+            && named(program, name).all(|(id, _)| program.holds_target_constructs(id))
+        {
             for (id, _) in named(program, name) {
                 self.take_as_it_is(id);
             }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use indexmap::IndexSet;
 use rex_ir::headers;
-use rex_ir::item::DeviceStorage;
+use rex_ir::item::{DeviceStorage, FunctionId};
 use rex_ir::map::{MapKind, MapModifiers};
 use rex_ir::region::{Call, CapturedObject, DataConstructKind};
 use rex_ir::symbol::SymbolId;
@@ -31,12 +31,45 @@ pub(super) fn missing(cx: &mut PassCx<'_>, missing: Vec<Call>) {
         .for_each(|diagnostic| cx.diagnostics.push(diagnostic));
 }
 
+/// Warns of functions that device code perhaps calls, as one of several of a name, and that call what no device has. Gives these functions.
+pub(super) fn left_out(
+    cx: &mut PassCx<'_>,
+    missing: Vec<(Call, FunctionId)>,
+) -> IndexSet<FunctionId> {
+    let declared = declared(cx.program);
+    let mut functions = IndexSet::new();
+    for (call, function) in missing {
+        let name = &cx.program.functions[function].name;
+        let diagnostic = match (
+            is_of_library(cx, &call),
+            missing_function(cx, &call, &declared),
+        ) {
+            (_, None) => continue,
+            (false, Some(diagnostic)) => diagnostic,
+            (true, Some(diagnostic)) => {
+                let note = format!(
+                    "`{name}` is left out of device code: no kernel calls it for sure, and one that does is not linked"
+                );
+                functions.insert(function);
+                diagnostic.with_severity(Severity::Warning).with_note(note)
+            }
+        };
+        cx.diagnostics.push(diagnostic);
+    }
+    functions
+}
+
+/// Whether a call is one of a function of the host's library.
+fn is_of_library(cx: &PassCx<'_>, call: &Call) -> bool {
+    let unit = &cx.program.unit;
+    headers::function_declaration(unit, &call.name)
+        .is_some_and(|found| found.project_file.is_none())
+        && !headers::is_usable_anywhere(unit, &call.name)
+}
+
 fn missing_function(cx: &PassCx<'_>, call: &Call, declared: &BTreeSet<&str>) -> Option<Diagnostic> {
     let name = &call.name;
-    let unit = &cx.program.unit;
-    let is_library = headers::function_declaration(unit, name)
-        .is_some_and(|found| found.project_file.is_none())
-        && !headers::is_usable_anywhere(unit, name);
+    let is_library = is_of_library(cx, call);
     if is_library && device_functions::makes_vector(name) {
         return None;
     }

@@ -1,6 +1,7 @@
 //! What the leader of a block does: pieces that follow each other stand in one `if`, with one barrier behind.
 
 use rex_ir::kernel::Plan;
+use rex_ir::ty::TypeId;
 use rex_syntax::lex;
 
 use super::lines::{block, headed};
@@ -54,7 +55,10 @@ impl BodyPrinter<'_> {
                         .filter(|_| self.program.types.mentions_auto(*ty))
                         .map(|initializer| self.text(initializer, indent));
                     let (mut declared, store) = match &deduced {
-                        Some(value) => deduced_object(name, only_element(value.trim())),
+                        Some(value) => {
+                            let value = self.deduced_value(*ty, value.trim());
+                            deduced_object(name, &value)
+                        }
                         None => (
                             self.shared_object(*ty, name),
                             self.stored_first(name, *ty, initializer.as_ref(), indent),
@@ -77,6 +81,17 @@ impl BodyPrinter<'_> {
         }
         lines.extend(pieces.print());
         lines
+    }
+}
+
+impl BodyPrinter<'_> {
+    /// The value whose type an object has: `auto x = 5;`, or of a class template whose arguments follow from those of a constructor, `Pair x(1, 2.5);`.
+    fn deduced_value(&self, ty: TypeId, value: &str) -> String {
+        let spelled = self.program.types.spell(ty);
+        match spelled.contains("auto") || spelled.contains("decltype") {
+            false if value.starts_with(['(', '{']) => format!("{spelled}{value}"),
+            _ => only_element(value).to_string(),
+        }
     }
 }
 

@@ -247,7 +247,10 @@ impl Builder<'_> {
                 .is_some_and(|declared| declared.text().contains("::")),
             _ => Some(node.range()) == self.types.records[record].body,
         };
-        self.class_templates.contains(&record) && !specifier.ancestors().any(is_inside)
+        // An alias has them.
+        self.types.records[record].name == name
+            && self.class_templates.contains(&record)
+            && !specifier.ancestors().any(is_inside)
     }
 
     /// Whether a node has a `decltype` in it of a variable of a function or class.

@@ -23,6 +23,7 @@ pub(crate) fn function_body(planner: &mut Planner<'_>, function: FunctionId) -> 
         .filter(|id| {
             let symbol = &program.symbols[*id];
             symbol.kind == SymbolKind::Parameter
+                && !program.packs.contains_key(id)
                 && !matches!(
                     program.types.get(symbol.ty).kind,
                     TypeKind::Reference(_) | TypeKind::Array { .. }

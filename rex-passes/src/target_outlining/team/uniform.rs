@@ -144,7 +144,8 @@ impl<'p> Team<'_, 'p> {
             kind if !kind.is_variable() => return false,
             _ => {}
         }
-        let is_reference = matches!(program.types.get(found.ty).kind, TypeKind::Reference(_));
+        let is_reference = matches!(program.types.get(found.ty).kind, TypeKind::Reference(_))
+            || program.packs.contains_key(&symbol);
         if found.kind == SymbolKind::Parameter && self.planner.region.is_none() {
             return !is_reference && !self.is_assigned(symbol);
         }

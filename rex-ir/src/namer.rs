@@ -224,12 +224,12 @@ pub fn unnamed_namespace(file: &str) -> SmolStr {
 
 /// The identifier of a variable in the device file: its own name, made unique per file for internal linkage, so that the device code of several files links.
 pub fn device_identifier(program: &Program, symbol: SymbolId) -> SmolStr {
-    let found = &program.symbols[symbol];
+    let name = program.symbols[symbol].declared_name();
     if program.is_static(symbol) {
         let file = program.sources.file(program.unit.file).name();
-        format_smolstr!("{}__{:08x}", found.name, file_hash(file))
+        format_smolstr!("{name}__{:08x}", file_hash(file))
     } else {
-        found.name.clone()
+        name.into()
     }
 }
 

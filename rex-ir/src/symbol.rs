@@ -66,6 +66,16 @@ impl Symbol {
         format_smolstr!("{}{}", self.named_qualifier(), self.name)
     }
 
+    /// The name that its declaration gives it: where others have that, too, kernels call it otherwise.
+    pub fn declared_name(&self) -> &str {
+        match &self.spelled {
+            Some(spelled) if self.kind == SymbolKind::Global => {
+                spelled.rsplit("::").next().unwrap_or(spelled)
+            }
+            _ => &self.name,
+        }
+    }
+
     /// Its qualifier without the namespaces that have no name.
     pub fn named_qualifier(&self) -> String {
         without_unnamed(&self.qualifier)

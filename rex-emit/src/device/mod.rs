@@ -318,7 +318,7 @@ impl<'p> Device<'p> {
                 }
                 let name = match storage.is_behind_pointer() {
                     true => references::pointer(self.program, *symbol),
-                    false => self.program.name(*symbol).clone(),
+                    false => self.program.symbols[*symbol].declared_name().into(),
                 };
                 if self
                     .program

@@ -118,9 +118,9 @@ impl<'p> Device<'p> {
             | DeviceStorage::Constructed => {
                 // Internal linkage: the device symbol must be found by its name and be the file's own.
                 for symbol in symbols {
-                    let name = self.program.name(*symbol);
+                    let name = self.program.symbols[*symbol].declared_name();
                     let device_name = namer::device_identifier(self.program, *symbol);
-                    if device_name != *name {
+                    if device_name != name {
                         self.line(&format!("#define {name} {device_name}"));
                     }
                 }

@@ -27,10 +27,15 @@ pub(super) fn read_value(search: &mut Search<'_>, initializer: TextRange) {
     let variables = &mut search.reached.variables;
     variables.extend(uses.map(|(_, member)| member));
     for name in names::in_text(program.source(), initializer) {
+        let qualifier = program.text(name.qualifier).trim();
+        let meant = qualified(program, qualifier, program.text(name.plain));
+        search.reached.variables.extend(meant);
         let Some(inner) = names::meaning(program, name) else {
             continue;
         };
         match program.symbols[inner].kind {
+            // It may be hidden here.
+            SymbolKind::Global if qualifier.starts_with("::") => {}
             SymbolKind::Global => {
                 search.reached.variables.insert(inner);
             }
@@ -40,6 +45,31 @@ pub(super) fn read_value(search: &mut Search<'_>, initializer: TextRange) {
             _ => {}
         }
     }
+}
+
+/// The variables of namespaces and the file that a qualified name may mean.
+fn qualified(program: &Program, qualifier: &str, name: &str) -> Vec<SymbolId> {
+    if qualifier.is_empty() {
+        return Vec::new();
+    }
+    let wanted: String = qualifier.split_whitespace().collect();
+    let path = wanted.trim_start_matches("::");
+    // Names of namespaces are in the scope of the file.
+    let names = &program.scopes.scope(program.scopes.root()).names;
+    let found = names
+        .get(name)
+        .into_iter()
+        .flat_map(|found| found.iter().copied());
+    let is_meant = |symbol: &SymbolId| {
+        let found = &program.symbols[*symbol];
+        let own = found.named_qualifier();
+        found.kind == SymbolKind::Global
+            && match wanted.starts_with("::") {
+                true => own == path,
+                false => own.ends_with(path),
+            }
+    };
+    found.filter(is_meant).collect()
 }
 
 /// All declarations of variables and one definition of each, where C allows several.

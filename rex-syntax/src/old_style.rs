@@ -4,6 +4,8 @@
 
 use rustc_hash::FxHashSet;
 
+use text_size::TextSize;
+
 use crate::edit::EditSet;
 use crate::lex::{self, Token, TokenKind};
 use crate::macros::MacroTable;
@@ -36,6 +38,7 @@ pub(crate) fn edits(text: &str, tokens: &[Token], macros: &MacroTable) -> EditSe
         macros,
         partners: lex::partners(text, tokens),
         marks: marks(text, tokens),
+        is_before_c23: is_before_c23(macros),
         types: types(text, tokens),
     };
     let mut edits = EditSet::new();
@@ -72,6 +75,8 @@ struct Reader<'t> {
     tokens: &'t [Token],
     macros: &'t MacroTable,
     partners: Vec<usize>,
+    /// Whether `auto` without a type is an `int` rather than what the initializer is.
+    is_before_c23: bool,
     /// Where `{`, `}` and `=` stand.
     marks: Vec<usize>,
     /// Names that typedefs of the file may declare.
@@ -105,7 +110,9 @@ impl<'t> Reader<'t> {
     }
 
     fn after_specifiers(&self, mut at: usize) -> usize {
-        while SPECIFIERS.contains(&self.word(at)) {
+        let is_specifier =
+            |word| SPECIFIERS.contains(&word) || word == "auto" && self.is_before_c23;
+        while is_specifier(self.word(at)) {
             at += 1;
         }
         at
@@ -190,6 +197,16 @@ impl<'t> Reader<'t> {
             edits.insert(token.range.start(), 0, text.to_string());
         }
     }
+}
+
+fn is_before_c23(macros: &MacroTable) -> bool {
+    let value = |name: &str| {
+        let def = macros.lookup_at(name, TextSize::new(0))?;
+        def.body.trim_end_matches('L').parse::<u32>().ok()
+    };
+    // GCC 12 says 202000 and has none of it.
+    let is_old_gcc = value("__clang__").is_none() && value("__GNUC__").is_some_and(|it| it < 13);
+    value("__STDC_VERSION__").is_some_and(|it| it <= 201_710 || it < 202_311 && is_old_gcc)
 }
 
 /// What ends the declarations before a body.

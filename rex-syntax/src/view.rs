@@ -338,6 +338,12 @@ mod tests {
     }
 
     #[test]
+    fn auto_without_a_type_is_a_type() {
+        let text = "void f(void) { auto x = 1; auto int y = 2; }";
+        assert_eq!(view(text, Language::C), text.replacen("auto", "char", 1));
+    }
+
+    #[test]
     fn a_macro_call_without_semicolon_is_closed() {
         check(
             "{ M(x)\n#pragma omp target\nf(); }",

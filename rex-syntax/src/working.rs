@@ -191,7 +191,10 @@ impl<'s> Code<'s> {
                 }
                 Hidden::Pragma => self.macros.write_out_pragma(self.text, start, start),
                 Hidden::Structure => self.macros.expand_call(self.text, start),
-                Hidden::Macro if self.macros.has_lone_brace(name, start) => {
+                Hidden::Macro
+                    if self.macros.has_lone_brace(name, start)
+                        || self.macros.is_head_of_statement(name, start) =>
+                {
                     if let Some((range, expansion)) = self.macros.expand_call(self.text, start) {
                         parts.replace(range, expansion);
                         idx = self.after(range);

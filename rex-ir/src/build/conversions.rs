@@ -177,6 +177,11 @@ impl<'u> Builder<'u> {
                     }
                     (ty, node.field(Field::Value))
                 }
+                // In C++, it stands for a type.
+                Kind::StorageClassSpecifier if node.text() == "auto" => {
+                    self.conversions.push((node.range(), SmolStr::default()));
+                    continue;
+                }
                 Kind::ParameterDeclaration => {
                     self.open_first_dimension(node);
                     continue;

@@ -41,7 +41,22 @@ impl<'u> Builder<'u> {
                 .resolve_qualified(name, root)
                 .or_else(|| self.find_field(name, root)),
         };
-        found.or_else(|| self.header_variable(unqualified))
+        found
+            .or_else(|| self.header_variable(unqualified))
+            .or_else(|| self.declared_by_macro(name, root))
+    }
+
+    /// The variable that is declared by the name of a macro which stands for this one: `m` of `#define n m`, `int n;`.
+    fn declared_by_macro(&self, name: &str, at: TextRange) -> Option<SymbolId> {
+        let macros = &self.unit.macros;
+        let stands_for = |word: &&SmolStr| {
+            let def = macros.lookup_at(word, at.start());
+            def.is_some_and(|def| def.parameters.is_none() && def.body == name)
+        };
+        let words = macros.names_of_program().filter(stands_for);
+        words
+            .filter_map(|word| self.scopes.resolve(&self.symbols, word, at))
+            .min()
     }
 
     /// The data member that a name means which is qualified with its class or one derived from that: `Base::member`.

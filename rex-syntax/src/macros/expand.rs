@@ -210,6 +210,37 @@ impl MacroTable {
         false
     }
 
+    /// Whether the macro's body ends with the head of a statement: `if (x)`, `else`. Loops with arguments are read as they are.
+    pub(crate) fn is_head_of_statement(&self, name: &str, at: TextSize) -> bool {
+        let Some(def) = self.lookup_at(name, at) else {
+            return false;
+        };
+        if def.origin == HeaderOrigin::System {
+            return false;
+        }
+        let body = def.body.as_str();
+        let tokens: Vec<Token> = significant_tokens(body, lex::whole(body)).collect();
+        let word = |idx: usize| tokens.get(idx).map_or("", |token| token.text(body));
+        match tokens.last().map(|last| last.text(body)) {
+            Some("else" | "do") => true,
+            Some(")") => {
+                let partners = lex::partners(body, &tokens);
+                let opener = partners.iter().position(|last| *last == tokens.len() - 1);
+                let Some(keyword) = opener.and_then(|at| at.checked_sub(1)) else {
+                    return false;
+                };
+                // `while` may end a loop, too.
+                let ends_loop = keyword.checked_sub(1).map_or("", word) == "}";
+                match word(keyword) {
+                    "if" | "switch" => true,
+                    "for" | "while" => def.parameters.is_none() && !ends_loop,
+                    _ => false,
+                }
+            }
+            _ => false,
+        }
+    }
+
     /// Whether the macro's body has a brace without its partner.
     pub(crate) fn has_lone_brace(&self, name: &str, at: TextSize) -> bool {
         let Some(def) = self.lookup_at(name, at) else {

@@ -156,6 +156,10 @@ impl Scan<'_> {
         {
             self.repair_initialization(idx, mask);
         }
+        let is_deduced = text == "auto" && self.token_text(idx + 2) == "=";
+        if is_deduced && place.begins_statement && self.language == Language::C {
+            mask.put_token(token, "char");
+        }
         let def = self.macros.lookup_at(text, token.range.start());
         let is_call = self.token_text(idx + 1) == "(";
         if is_call && def.is_some_and(|def| def.parameters.is_some()) {

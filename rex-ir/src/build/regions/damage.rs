@@ -42,6 +42,17 @@ impl Builder<'_> {
             self.diagnostics.push(diagnostic);
             return true;
         }
+        if self.is_type_of_typeid(error.range()) {
+            let diagnostic = Diagnostic::new(
+                Code::UnsupportedStatement,
+                self.at(crate::build::loops::first_line(self.source, error.range())),
+                "`typeid` is not known in device code",
+            )
+            .with_secondary(self.at(pragma), "in this region, which stays on the host")
+            .with_help("compare types with `std::is_same`, or store the kind of an object in a member of it");
+            self.diagnostics.push(diagnostic);
+            return true;
+        }
         let diagnostic = Diagnostic::new(
             Code::DamagedConstruct,
             self.at(crate::build::loops::first_line(self.source, error.range())),
@@ -51,6 +62,13 @@ impl Builder<'_> {
         .with_help("expand the macro or rewrite the statement in plain syntax");
         self.diagnostics.push(diagnostic);
         true
+    }
+
+    /// Whether text that could not be read is the type in `typeid(int)`.
+    fn is_type_of_typeid(&self, error: TextRange) -> bool {
+        let before = self.source[..usize::from(error.start())].trim_end();
+        let operand = before.strip_suffix('(').map(str::trim_end);
+        operand.is_some_and(|word| word.ends_with("typeid")) || self.text(error).contains("typeid")
     }
 
     /// Names the text that could not be read if it is short, else the token that it begins with.

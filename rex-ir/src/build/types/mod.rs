@@ -79,7 +79,9 @@ impl Builder<'_> {
                 self.types.named(spelling, Meaning::Enum)
             }
             _ if is_typeof(&text) => self.type_of_operand(&text, at),
-            Kind::TypeIdentifier if text == "__auto_type" => self.types.named(text, Meaning::Auto),
+            Kind::TypeIdentifier if matches!(&*text, "__auto_type" | "auto") => {
+                self.types.named(text, Meaning::Auto)
+            }
             Kind::TypeIdentifier | Kind::QualifiedIdentifier | Kind::Identifier => {
                 match self.open_record(&text) {
                     Some(open) => self.types.named(text, Meaning::Record(Some(open))),

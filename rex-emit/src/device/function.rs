@@ -12,7 +12,7 @@ use smol_str::SmolStr;
 
 use super::body::BodyPrinter;
 use super::class::BOTH_SIDES;
-use super::{Device, instances, references};
+use super::{Device, instances, linkage, references};
 use crate::common::closures::wrapped;
 
 /// What stands before a form for a team.
@@ -83,7 +83,9 @@ impl<'p> Device<'p> {
         };
         let function: &Function = &self.program.functions[id];
         let marker = self.marker(&function.name, function.class.is_some());
-        let text = self.linked(item, &function.name, &print(self.program, device, marker));
+        let inline = linkage::inline_by_macro(self.program, function.range);
+        let text = format!("{inline}{}", print(self.program, device, marker));
+        let text = self.linked(item, &function.name, &text);
         self.out.push('\n');
         self.line(&text);
         if let Some(text) = print_team_form(self.program, device) {
@@ -115,7 +117,10 @@ impl<'p> Device<'p> {
             let declared = format!("{head}{}{rest}", self.marker(name, false));
             let linked = self.linked(range, name, &declared);
             // `extern template` would mean something else.
-            let storage = match external && head.is_empty() && linked == declared {
+            let is_plain = head.is_empty() && linked == declared;
+            let storage = match external && is_plain {
+                // What the tree takes for a declaration may have a body: `void f() {};`.
+                true if text.contains('{') => linkage::inline_by_macro(self.program, range),
                 true => "extern ",
                 false => "",
             };
@@ -127,7 +132,8 @@ impl<'p> Device<'p> {
         } else if self.is_declared(name) {
             self.header();
             let text = self.program.text(range).replace("\r\n", "\n");
-            self.line(&text);
+            let inline = linkage::inline_by_macro(self.program, range);
+            self.line(&format!("{inline}{text}"));
         }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use rex_ir::item::{Item, ItemKind};
 use rex_ir::program::Program;
 use rex_syntax::source::Language;
-use rex_syntax::{TextRange, lex};
+use rex_syntax::{TextRange, TextSize, lex};
 
 use super::Device;
 use super::function::without_extern;
@@ -97,6 +97,26 @@ pub(super) fn internal_functions(program: &Program) -> BTreeSet<&str> {
         }
     }
     found
+}
+
+/// The word that macros in front of what the tree has of a function say: `API_INLINE void f() {}`.
+pub(super) fn inline_by_macro(program: &Program, function: TextRange) -> &'static str {
+    let mut end = function.start();
+    loop {
+        let before = program.text(TextRange::up_to(end)).trim_end();
+        let is_word = |c: char| c == '_' || c.is_ascii_alphanumeric();
+        let start = before.trim_end_matches(is_word);
+        let word = TextRange::new(TextSize::of(start), TextSize::of(before));
+        let name = program.text(word);
+        let found = program.macro_at(name, word);
+        if name.is_empty() || found.is_none_or(|it| it.parameters.is_some()) {
+            return "";
+        }
+        if says(program, word, "inline").is_some() {
+            return "inline ";
+        }
+        end = word.start();
+    }
 }
 
 /// What stands in a declaration before the name that it declares.

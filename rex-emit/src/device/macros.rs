@@ -86,3 +86,10 @@ impl<'p> MacroState<'p> {
         lines
     }
 }
+
+/// Whether a line defines what compilers of C++ define from the start, perhaps as another text.
+pub(super) fn defines_feature_of_cxx(line: &str) -> bool {
+    let words = line.trim_start().strip_prefix('#');
+    let mut words = words.unwrap_or_default().split_whitespace();
+    words.next() == Some("define") && words.next() == Some("_GNU_SOURCE")
+}

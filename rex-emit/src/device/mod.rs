@@ -178,7 +178,12 @@ impl<'p> Device<'p> {
                             self.system_include(line, item.range);
                         }
                         ItemKind::Include => self.project_include(line, item.range),
-                        _ => self.line(line),
+                        _ => {
+                            if macros::defines_feature_of_cxx(line) {
+                                self.line("#undef _GNU_SOURCE");
+                            }
+                            self.line(line);
+                        }
                     }
                 }
                 ItemKind::Type if self.is_using_of_host(item.range) => {}

@@ -86,7 +86,7 @@ impl<'u> Builder<'u> {
             return carriers;
         }
         let declared = self.declared_types();
-        let mut of_headers = self.functions_of_headers();
+        let mut of_headers = self.declared_by_headers();
         loop {
             let before = carriers.len();
             carriers.add_of_headers(&mut of_headers);

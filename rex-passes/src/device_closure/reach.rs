@@ -144,7 +144,7 @@ impl<'p> Search<'p> {
     }
 
     /// Operators, constructors and destructors, as nothing names these where they are used: those outside of classes, and those in
-    /// classes that lead to directives. Others come along with their class.
+    /// classes that lead to directives or to kernels of templates. Others come along with their class.
     fn take_implicit_functions(&mut self) {
         let program = self.program;
         let host_classes = host_classes(program);
@@ -155,7 +155,8 @@ impl<'p> Search<'p> {
                 || function.name.starts_with('~')
                 || class == Some(&function.name);
             let is_host_class = class.is_some_and(|class| host_classes.contains(class));
-            let is_text_of_class = function.in_class && !leading.contains(&id);
+            let leads = leading.contains(&id) || program.instances.of_function(id).is_some();
+            let is_text_of_class = function.in_class && !leads;
             if is_implicit && !is_text_of_class && !is_host_class {
                 self.take(id);
             }

@@ -9,17 +9,26 @@ use smol_str::SmolStr;
 use super::Carriers;
 use crate::build::Builder;
 
-/// A template of functions in a header of the project, or a member function of one of classes.
+/// What a header of the project declares that may lead to a kernel.
 pub(super) struct OfHeader<'t> {
     name: SmolStr,
-    class: Option<&'t str>,
-    is_virtual: bool,
+    kind: Kind<'t>,
     words: FxHashSet<&'t str>,
 }
 
+enum Kind<'t> {
+    /// A template of functions, or a member function of one of classes.
+    Function {
+        class: Option<&'t str>,
+        is_virtual: bool,
+    },
+    /// An alias, or a class with bases and members.
+    Type,
+}
+
 impl<'u> Builder<'u> {
-    /// The templates in headers of the project whose text is none of the unit.
-    pub(super) fn functions_of_headers(&self) -> Vec<OfHeader<'u>> {
+    /// The templates and types in headers of the project whose text is none of the unit.
+    pub(super) fn declared_by_headers(&self) -> Vec<OfHeader<'u>> {
         let Some(expansion) = self.unit.expansion.as_deref() else {
             return Vec::new();
         };
@@ -32,14 +41,22 @@ impl<'u> Builder<'u> {
             }
             match kind {
                 DeclKind::Function if is_template && name != "operator" => {
-                    found.extend(OfHeader::new(name, None, text))
+                    found.extend(OfHeader::function(name, None, text))
                 }
+                DeclKind::Typedef => found.push(OfHeader::type_of(name, [text])),
                 DeclKind::Tag => {
+                    let bases = text.find('{').map_or("", |body| &text[..body]);
+                    let members_of = members(text);
+                    let objects = members_of
+                        .iter()
+                        .filter(|(_, kind, _)| *kind == DeclKind::Variable);
+                    let parts = objects.map(|(_, _, text)| *text).chain([bases]);
+                    found.push(OfHeader::type_of(name, parts));
                     let members = members(text).into_iter().filter(|(_, kind, text)| {
                         *kind == DeclKind::Function && (is_template || text.starts_with("template"))
                     });
                     found.extend(members.filter_map(|(member, _, text)| {
-                        OfHeader::new(&member, Some(name.as_str()), text)
+                        OfHeader::function(&member, Some(name.as_str()), text)
                     }));
                 }
                 _ => {}
@@ -51,13 +68,8 @@ impl<'u> Builder<'u> {
 
 impl<'t> OfHeader<'t> {
     /// `None` for what has no body.
-    fn new(name: &SmolStr, class: Option<&'t str>, text: &'t str) -> Option<OfHeader<'t>> {
+    fn function(name: &SmolStr, class: Option<&'t str>, text: &'t str) -> Option<OfHeader<'t>> {
         let body = text.find('{')?;
-        let words = |text: &'t str| {
-            lex::significant_tokens(text, lex::whole(text))
-                .filter(|token| token.kind == TokenKind::Identifier)
-                .map(|token| token.text(text))
-        };
         let is_virtual = |word: &str| matches!(word, "virtual" | "override" | "final");
         Some(OfHeader {
             // Which operator it is does not matter.
@@ -65,32 +77,61 @@ impl<'t> OfHeader<'t> {
                 "operator" => "operator()".into(),
                 _ => name.clone(),
             },
-            class,
-            is_virtual: words(&text[..body]).any(is_virtual),
+            kind: Kind::Function {
+                class,
+                is_virtual: words(&text[..body]).any(is_virtual),
+            },
             words: words(&text[body..]).collect(),
+        })
+    }
+
+    fn type_of(name: &SmolStr, parts: impl IntoIterator<Item = &'t str>) -> OfHeader<'t> {
+        let words = parts.into_iter().flat_map(words);
+        OfHeader {
+            name: name.clone(),
+            kind: Kind::Type,
+            words: words.filter(|word| word != name).collect(),
+        }
+    }
+
+    fn leads(&self, carriers: &Carriers) -> bool {
+        let mut words = self.words.iter().map(SmolStr::new);
+        words.any(|word| match self.kind {
+            Kind::Function { .. } => carriers.contains(&word),
+            Kind::Type => carriers.classes.contains(&word),
         })
     }
 }
 
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    lex::significant_tokens(text, lex::whole(text))
+        .filter(|token| token.kind == TokenKind::Identifier)
+        .map(|token| token.text(text))
+}
+
 impl Carriers {
-    /// Takes the functions that name a carrier, until no more do.
-    pub(super) fn add_of_headers(&mut self, functions: &mut Vec<OfHeader<'_>>) {
+    /// Takes what names a carrier, until no more does.
+    pub(super) fn add_of_headers(&mut self, declared: &mut Vec<OfHeader<'_>>) {
         loop {
-            let before = functions.len();
-            functions.retain(|function| {
-                let mut words = function.words.iter();
-                let leads = words.any(|word| self.contains(&SmolStr::new(word)));
-                if leads {
-                    match function.class {
-                        Some(class) => self.add_member(&function.name, class, function.is_virtual),
-                        None => {
-                            self.functions.insert(function.name.clone());
-                        }
+            let before = declared.len();
+            declared.retain(|found| {
+                let leads = found.leads(self);
+                match found.kind {
+                    _ if !leads => {}
+                    Kind::Type => {
+                        self.classes.insert(found.name.clone());
+                    }
+                    Kind::Function {
+                        class: Some(class),
+                        is_virtual,
+                    } => self.add_member(&found.name, class, is_virtual),
+                    Kind::Function { class: None, .. } => {
+                        self.functions.insert(found.name.clone());
                     }
                 }
                 !leads
             });
-            if functions.len() == before {
+            if declared.len() == before {
                 return;
             }
         }

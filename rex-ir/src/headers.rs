@@ -60,17 +60,17 @@ pub fn is_of_new_abi(program: &Program, ty: TypeId) -> bool {
 
 fn names_new_abi(program: &Program, spelling: &str) -> bool {
     let mut seen = BTreeSet::new();
-    let mut pending = names_of(spelling);
+    let mut pending: Vec<&str> = names_of(spelling).collect();
     while let Some(name) = pending.pop() {
         let is_own = |record: &Record| record.name == name && record.body.is_some();
-        if program.types.records.values().any(is_own) || !seen.insert(name.clone()) {
+        if program.types.records.values().any(is_own) || !seen.insert(name) {
             continue;
         }
-        match find(&program.unit, &name, DeclKind::Tag) {
+        match find(&program.unit, name, DeclKind::Tag) {
             Some(class) if class.scope.ends_with("__cxx11") => return true,
             Some(_) => {}
             None => pending.extend(
-                find(&program.unit, &name, DeclKind::Typedef)
+                find(&program.unit, name, DeclKind::Typedef)
                     .into_iter()
                     .flat_map(|alias| names_of(alias.text)),
             ),
@@ -80,10 +80,10 @@ fn names_new_abi(program: &Program, spelling: &str) -> bool {
 }
 
 /// All names of a text, each component of qualified ones.
-pub fn names_of(text: &str) -> Vec<SmolStr> {
+pub fn names_of(text: &str) -> impl Iterator<Item = &str> {
     let tokens = lex::significant_tokens(text, lex::whole(text));
     let names = tokens.filter(|token| token.kind == TokenKind::Identifier);
-    names.map(|token| token.text(text).into()).collect()
+    names.map(move |token| token.text(text))
 }
 
 /// A variable that a header declares.

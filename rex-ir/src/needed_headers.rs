@@ -11,7 +11,7 @@ use rex_syntax::lex::{self, TokenKind};
 use rex_syntax::source::Language;
 use smol_str::SmolStr;
 
-use crate::headers::{find, fragments, function_declaration};
+use crate::headers::{find, fragments, function_declaration, names_of};
 use crate::program::Program;
 use crate::region::CapturedObject;
 
@@ -49,9 +49,7 @@ fn of_classes(program: &Program) -> BTreeSet<SmolStr> {
     let mut seen: BTreeSet<SmolStr> = BTreeSet::new();
     let mut pending: Vec<SmolStr> = Vec::new();
     let mut read = |text: &str, pending: &mut Vec<SmolStr>| {
-        let names = lex::significant_tokens(text, lex::whole(text))
-            .filter(|token| token.kind == TokenKind::Identifier)
-            .map(|token| SmolStr::new(token.text(text)));
+        let names = names_of(text).map(SmolStr::new);
         pending.extend(names.filter(|name| seen.insert(name.clone())));
     };
     for range in device_text(program) {

@@ -12,14 +12,7 @@ use crate::ty::Meaning;
 impl<'u> Builder<'u> {
     /// A pack of a function's template, `P *...ps` of `typename... P`, is a variable whose type the instantiation decides.
     pub(super) fn declare_pack(&mut self, node: Node<'u>, scope: ScopeId) {
-        let function = node.ancestors().find(|around| {
-            matches!(
-                around.kind(),
-                Kind::FunctionDefinition | Kind::LambdaExpression
-            )
-        });
-        let template = function
-            .filter(|function| function.kind() == Kind::FunctionDefinition)
+        let template = function_of(node)
             .and_then(Node::parent)
             .filter(|around| around.kind() == Kind::TemplateDeclaration);
         let Some(parameters) = template.and_then(|it| it.field(Field::Parameters)) else {
@@ -68,15 +61,7 @@ impl<'u> Builder<'u> {
         let unit = self.unit;
         let is_pack = |kind| kind == Kind::VariadicParameterDeclaration;
         for pack in unit.tree.nodes().filter(|node| is_pack(node.kind())) {
-            let around = pack.ancestors().find(|outer| {
-                matches!(
-                    outer.kind(),
-                    Kind::FunctionDefinition | Kind::LambdaExpression
-                )
-            });
-            let body = around
-                .filter(|around| around.kind() == Kind::FunctionDefinition)
-                .and_then(|function| function.field(Field::Body));
+            let body = function_of(pack).and_then(|function| function.field(Field::Body));
             let ty = pack
                 .field(Field::Type)
                 .filter(|ty| ty.kind() == Kind::TypeIdentifier);
@@ -95,4 +80,11 @@ impl<'u> Builder<'u> {
             }
         }
     }
+}
+
+/// The function whose parameter a pack is; `None` for one of a lambda.
+fn function_of(pack: Node<'_>) -> Option<Node<'_>> {
+    let is_one = |kind| matches!(kind, Kind::FunctionDefinition | Kind::LambdaExpression);
+    let around = pack.ancestors().find(|around| is_one(around.kind()))?;
+    (around.kind() == Kind::FunctionDefinition).then_some(around)
 }

@@ -15,6 +15,7 @@ use rex_syntax::kind::{Field, Kind};
 use rex_syntax::source::Language;
 use rex_syntax::{TextRange, lex};
 use rustc_hash::FxHashSet;
+use smol_str::SmolStr;
 
 /// How deep classes and their members are nested that are looked at.
 const MAX_DEPTH: u32 = 16;
@@ -237,7 +238,7 @@ impl Begun<'_> {
     /// Whether words of a type mean a class of a header with constructors that the compiler cannot run, or an own one as its argument.
     fn by_words_of_headers(self, words: &str) -> bool {
         let mut seen = BTreeSet::new();
-        let mut pending = headers::names_of(words);
+        let mut pending: Vec<SmolStr> = headers::names_of(words).map(SmolStr::new).collect();
         while let Some(name) = pending.pop() {
             if !seen.insert(name.clone()) {
                 continue;
@@ -257,7 +258,11 @@ impl Begun<'_> {
                 None => pending.extend(
                     headers::type_declaration(&self.program.unit, &name)
                         .into_iter()
-                        .flat_map(|text| headers::names_of(&text)),
+                        .flat_map(|text| {
+                            headers::names_of(&text)
+                                .map(SmolStr::new)
+                                .collect::<Vec<_>>()
+                        }),
                 ),
             }
         }

@@ -2,12 +2,12 @@
 
 use rex_syntax::declarations::{DeclKind, members};
 use rex_syntax::expansion::HeaderOrigin;
-use rex_syntax::lex::{self, TokenKind};
 use rustc_hash::FxHashSet;
 use smol_str::SmolStr;
 
 use super::Carriers;
 use crate::build::Builder;
+use crate::headers::names_of;
 
 /// What a header of the project declares that may lead to a kernel.
 pub(super) struct OfHeader<'t> {
@@ -79,14 +79,14 @@ impl<'t> OfHeader<'t> {
             },
             kind: Kind::Function {
                 class,
-                is_virtual: words(&text[..body]).any(is_virtual),
+                is_virtual: names_of(&text[..body]).any(is_virtual),
             },
-            words: words(&text[body..]).collect(),
+            words: names_of(&text[body..]).collect(),
         })
     }
 
     fn type_of(name: &SmolStr, parts: impl IntoIterator<Item = &'t str>) -> OfHeader<'t> {
-        let words = parts.into_iter().flat_map(words);
+        let words = parts.into_iter().flat_map(names_of);
         OfHeader {
             name: name.clone(),
             kind: Kind::Type,
@@ -101,12 +101,6 @@ impl<'t> OfHeader<'t> {
             Kind::Type => carriers.classes.contains(&word),
         })
     }
-}
-
-fn words(text: &str) -> impl Iterator<Item = &str> {
-    lex::significant_tokens(text, lex::whole(text))
-        .filter(|token| token.kind == TokenKind::Identifier)
-        .map(|token| token.text(text))
 }
 
 impl Carriers {

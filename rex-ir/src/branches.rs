@@ -37,6 +37,37 @@ pub fn is_entered(statement: Node<'_>) -> bool {
     })
 }
 
+/// Whether control may reach the end of a statement, as far as its form says.
+pub fn may_reach_end(statement: Node<'_>) -> bool {
+    let body = |field| statement.field(field);
+    match statement.kind() {
+        Kind::ReturnStatement
+        | Kind::GotoStatement
+        | Kind::BreakStatement
+        | Kind::ContinueStatement => false,
+        Kind::CompoundStatement | Kind::LabeledStatement | Kind::ElseClause => {
+            let statements = statement.children().filter(|it| it.kind() != Kind::Comment);
+            statements.last().is_none_or(may_reach_end)
+        }
+        Kind::IfStatement => {
+            body(Field::Consequence).is_none_or(may_reach_end)
+                || body(Field::Alternative).is_none_or(may_reach_end)
+        }
+        Kind::ForStatement if body(Field::Condition).is_none() => has_break(statement),
+        Kind::WhileStatement | Kind::DoStatement => {
+            let condition =
+                body(Field::Condition).map(|it| it.text().trim_matches(['(', ')', ' ']));
+            condition != Some("1") || has_break(statement)
+        }
+        _ => true,
+    }
+}
+
+fn has_break(statement: Node<'_>) -> bool {
+    let mut nodes = statement.subtree();
+    nodes.any(|node| node.kind() == Kind::BreakStatement)
+}
+
 /// The label of a labeled statement, or that a `goto` leads to.
 fn label_of(node: Node<'_>) -> Option<String> {
     let label = node.field(Field::Label)?;

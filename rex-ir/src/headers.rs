@@ -138,6 +138,11 @@ pub fn function_declaration(unit: &Unit, name: &str) -> Option<HeaderFunction> {
     })
 }
 
+/// Whether a header of the system gives a type this name.
+pub fn system_declares_type(unit: &Unit, name: &str) -> bool {
+    find(unit, name, DeclKind::Typedef).is_some_and(|found| found.origin == HeaderOrigin::System)
+}
+
 /// Whether a header of the project declares a function of this name.
 pub fn project_declares_function(unit: &Unit, name: &str) -> bool {
     function_declaration(unit, name).is_some_and(|found| found.project_file.is_some())

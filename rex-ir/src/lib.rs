@@ -28,6 +28,7 @@ pub mod headers;
 pub mod instance;
 pub mod item;
 pub mod kernel;
+pub mod keywords;
 pub mod launch;
 pub mod library;
 pub mod lifecycle;

@@ -241,6 +241,11 @@ pub fn slot(pointer: &str) -> SmolStr {
     )
 }
 
+/// The name in device code of the type without one that the declaration of a variable defines.
+pub fn type_of_variable(variable: &str) -> SmolStr {
+    format_smolstr!("rex_type_of_{variable}")
+}
+
 /// The form of a function that all threads of a team call together, in sequential code.
 pub fn team_form(function: &str) -> SmolStr {
     format_smolstr!("{function}__team")

@@ -12,6 +12,7 @@ use rex_syntax::source::Language;
 use smol_str::SmolStr;
 
 use crate::headers::{find, fragments, function_declaration, names_of};
+use crate::keywords::is_name_in_c;
 use crate::program::Program;
 use crate::region::CapturedObject;
 
@@ -133,7 +134,7 @@ fn of_c(program: &Program) -> BTreeSet<SmolStr> {
             let word = token.text(text);
             let is_body = is_behind_parenthesis && word == "{";
             is_behind_parenthesis = word == ")";
-            is_body || (token.kind == TokenKind::Identifier && lex::CXX_KEYWORDS.contains(&word))
+            is_body || (token.kind == TokenKind::Identifier && is_name_in_c(&program.unit, word))
         })
     };
     let pieces = expansion.project_text();

@@ -35,6 +35,12 @@ pub const CXX_KEYWORDS: &[&str] = &[
     "virtual",
 ];
 
+/// Keywords of C++ that C has as types or macros of headers, or since C23: names only where a program declares them.
+pub const CXX_KEYWORDS_OF_HEADERS: &[&str] = &[
+    "alignas", "alignof", "bool", "char16_t", "char32_t", "char8_t", "false", "noexcept", "true",
+    "wchar_t",
+];
+
 /// What a token is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TokenKind {

@@ -4,6 +4,7 @@
 
 mod changes;
 mod expand;
+mod language;
 mod pieces;
 mod render;
 

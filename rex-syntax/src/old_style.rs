@@ -4,8 +4,6 @@
 
 use rustc_hash::FxHashSet;
 
-use text_size::TextSize;
-
 use crate::edit::EditSet;
 use crate::lex::{self, Token, TokenKind};
 use crate::macros::MacroTable;
@@ -38,7 +36,7 @@ pub(crate) fn edits(text: &str, tokens: &[Token], macros: &MacroTable) -> EditSe
         macros,
         partners: lex::partners(text, tokens),
         marks: marks(text, tokens),
-        is_before_c23: is_before_c23(macros),
+        is_before_c23: macros.is_before_c23(),
         types: types(text, tokens),
     };
     let mut edits = EditSet::new();
@@ -197,16 +195,6 @@ impl<'t> Reader<'t> {
             edits.insert(token.range.start(), 0, text.to_string());
         }
     }
-}
-
-fn is_before_c23(macros: &MacroTable) -> bool {
-    let value = |name: &str| {
-        let def = macros.lookup_at(name, TextSize::new(0))?;
-        def.body.trim_end_matches('L').parse::<u32>().ok()
-    };
-    // GCC 12 says 202000 and has none of it.
-    let is_old_gcc = value("__clang__").is_none() && value("__GNUC__").is_some_and(|it| it < 13);
-    value("__STDC_VERSION__").is_some_and(|it| it <= 201_710 || it < 202_311 && is_old_gcc)
 }
 
 /// What ends the declarations before a body.

@@ -193,6 +193,8 @@ impl DeviceBuild<'_> {
                     .arg(self.standard(unit).unwrap_or("-std=gnu++17".into()))
                     .args(["-fPIC", "-ffunction-sections", "-fdata-sections"])
                     .arg("-DREX_DEVICE_HOST")
+                    // Lists of C convert their values, and nvcc takes them.
+                    .arg("-Wno-narrowing")
                     // Unique symbols would keep the image loaded for ever.
                     .args((self.cxx.family == Family::Gnu).then_some("-fno-gnu-unique"))
                     .args(self.common(unit, &["-iquote"]))

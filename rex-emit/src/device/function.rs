@@ -2,6 +2,7 @@
 
 use rex_ir::headers;
 use rex_ir::item::{Function, FunctionId};
+use rex_ir::kernel::BodyText;
 use rex_ir::namer;
 use rex_ir::program::{DeviceFunction, Program};
 use rex_syntax::edit::EditConflict;
@@ -86,6 +87,7 @@ impl<'p> Device<'p> {
         let inline = linkage::inline_by_macro(self.program, function.range);
         let text = format!("{inline}{}", print(self.program, device, marker));
         let text = self.linked(item, &function.name, &text);
+        self.declare_called(function);
         self.out.push('\n');
         self.line(&text);
         if let Some(text) = print_team_form(self.program, device) {
@@ -93,6 +95,33 @@ impl<'p> Device<'p> {
             self.line(&format!("\n{COMMENT}\n{text}"));
         }
         Ok(())
+    }
+
+    /// What a function of C calls before the file says anything of it.
+    fn declare_called(&mut self, function: &Function) {
+        if self.program.language() != Language::C {
+            return;
+        }
+        self.declared_functions.insert(function.name.clone());
+        for call in &function.calls {
+            let mut defined = self.program.device_functions_named(&call.name);
+            let Some(called) = defined.next() else {
+                continue;
+            };
+            if !self.declared_functions.insert(call.name.clone()) {
+                continue;
+            }
+            let called = &self.program.functions[called.function];
+            let head = TextRange::new(called.range.start(), called.declarator_end);
+            let text = self.text_of(head);
+            let text = format!(
+                "{}{};",
+                self.marker(&called.name, false),
+                without_extern(text.trim_end())
+            );
+            let text = self.linked(called.range, &called.name, &text);
+            self.line(&text);
+        }
     }
 
     /// Which side calls a function: member functions and what host code in the device file names can be called on both.
@@ -110,8 +139,9 @@ impl<'p> Device<'p> {
         let defined = self.program.has_device_function(name);
         let external = !defined && self.is_external(name);
         if defined || external {
+            self.declared_functions.insert(name.into());
             self.header();
-            let text = self.with_parameters(name, self.text_of(range));
+            let text = self.text_of(range);
             let text = without_extern(&text);
             let (head, rest) = text.split_at(template_heads(text));
             let declared = format!("{head}{}{rest}", self.marker(name, false));
@@ -126,7 +156,7 @@ impl<'p> Device<'p> {
             };
             self.line(&format!("{storage}{linked}"));
             if let Some(text) = declare_team_form(self.program, name, range) {
-                let text = self.linked(range, name, &self.with_parameters(name, text));
+                let text = self.linked(range, name, &text);
                 self.line(&text);
             }
         } else if self.is_declared(name) {
@@ -163,21 +193,6 @@ impl Device<'_> {
                 let class = function.class.as_deref();
                 Some(function.name.as_str()) == name && (class.is_none() || class == around)
             })
-    }
-
-    /// A declaration with the parameters of the definition where it says none: in C that is no statement about them.
-    fn with_parameters(&self, name: &str, declaration: String) -> String {
-        let program = self.program;
-        let mut functions = program.functions.values();
-        let Some(head) = declaration.strip_suffix("();") else {
-            return declaration;
-        };
-        match functions.find(|function| function.name == name) {
-            Some(function) if program.language() == Language::C => {
-                format!("{head}{};", program.text(function.parameters))
-            }
-            _ => declaration,
-        }
     }
 }
 
@@ -253,7 +268,14 @@ pub(super) fn declare_team_form(program: &Program, name: &str, range: TextRange)
         .device_functions_named(name)
         .any(|device| device.team.is_some());
     let at = last_name(program, name, range).filter(|_| has_team_form)?;
-    let text = renamed(program, name, range, at);
+    let printer = BodyPrinter::new(program, &[]);
+    let text_of = |range| printer.text(&BodyText::verbatim(range), "");
+    let text = format!(
+        "{}{}{}",
+        text_of(TextRange::new(range.start(), at.start())),
+        namer::team_form(name),
+        text_of(TextRange::new(at.end(), range.end()))
+    );
     Some(marked(without_extern(&text)))
 }
 

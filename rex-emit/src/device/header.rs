@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use rex_ir::headers;
 use rex_ir::item::ItemKind;
 use rex_ir::kernel::Plan;
+use rex_ir::keywords::is_name_in_c;
 use rex_syntax::lex::{self, TokenKind};
 use rex_syntax::macros::MacroDef;
 use rex_syntax::source::Language;
@@ -137,7 +138,7 @@ impl<'p> Device<'p> {
         let is_read = |token: &lex::Token| !self.program.unit.is_inactive(token.range);
         let used: BTreeSet<&str> = lex::tokens(source, whole)
             .filter(|token| token.kind == TokenKind::Identifier)
-            .filter(|token| lex::CXX_KEYWORDS.contains(&token.text(source)))
+            .filter(|token| is_name_in_c(&self.program.unit, token.text(source)))
             .filter(is_read)
             .map(|token| token.text(source))
             .collect();

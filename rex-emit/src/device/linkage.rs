@@ -67,8 +67,24 @@ impl Device<'_> {
             Some(macro_at) if self.program.text(macro_at) != "extern" => {
                 format!("extern \"C\" {{\n{text}\n}}")
             }
-            _ => format!("extern \"C\" {text}"),
+            _ => format!("extern \"C\" {}", without_storage(text, name)),
         }
+    }
+}
+
+/// A function without the `extern` in front of its name: `extern inline` of C.
+fn without_storage(text: &str, name: &str) -> String {
+    let mut words = lex::identifiers(text, lex::whole(text));
+    let mut head = words.by_ref().take_while(|at| &text[*at] != name);
+    match head.find(|at| &text[*at] == "extern") {
+        Some(at) => {
+            let (before, behind) = (
+                &text[..usize::from(at.start())],
+                &text[usize::from(at.end())..],
+            );
+            format!("{before}{}", behind.trim_start())
+        }
+        None => text.to_string(),
     }
 }
 

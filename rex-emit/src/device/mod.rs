@@ -61,6 +61,7 @@ pub(crate) fn emit(program: &Program) -> Result<Vec<u8>, EditConflict> {
         names_in_headers,
         named_by_types: unevaluated::named_by_types(program),
         internal_functions: linkage::internal_functions(program),
+        declared_functions: BTreeSet::new(),
         in_linkage_block: false,
         classes: Classes::of(program),
     };
@@ -118,6 +119,8 @@ struct Device<'p> {
     own_cuda_names: BTreeSet<&'p str>,
     /// Functions that the file keeps to itself.
     internal_functions: BTreeSet<&'p str>,
+    /// Functions of a C file that are declared so far.
+    declared_functions: BTreeSet<SmolStr>,
     /// What is printed stands in a block `extern "C" {`.
     in_linkage_block: bool,
     classes: Classes<'p>,

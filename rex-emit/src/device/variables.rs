@@ -4,10 +4,24 @@ use rex_ir::item::DeviceStorage;
 use rex_ir::namer;
 use rex_ir::symbol::SymbolId;
 use rex_syntax::edit::EditConflict;
+use rex_syntax::source::Language;
 use rex_syntax::{TextRange, TextSize, lex};
+use smol_str::SmolStr;
 
 use super::function::without_extern;
 use super::{Device, instances, references, statics};
+
+/// Words between the keyword of a type and its name that are not the name.
+const ATTRIBUTES: [&str; 4] = ["__attribute__", "__attribute", "alignas", "_Alignas"];
+
+/// A type that a declaration of variables defines.
+struct Definition<'p> {
+    /// From the keyword to the closing brace.
+    range: TextRange,
+    /// `struct`, `union`, `class` or `enum`.
+    keyword: &'p str,
+    tag: Option<&'p str>,
+}
 
 impl<'p> Device<'p> {
     pub(super) fn storage(&self, symbol: SymbolId) -> Option<DeviceStorage> {
@@ -34,28 +48,99 @@ impl<'p> Device<'p> {
         symbols: &[SymbolId],
         range: TextRange,
     ) -> Option<TextRange> {
+        // The kernels that capture objects of a struct without a name define it.
+        let found = self.definition_in(symbols, range);
+        let found = found.filter(|it| it.keyword == "enum" || it.tag.is_some());
+        found.map(|it| it.range)
+    }
+
+    /// The type that a declaration of variables defines in front of their names.
+    fn definition_in(&self, symbols: &[SymbolId], range: TextRange) -> Option<Definition<'p>> {
         let source = self.program.source();
         let first = symbols
             .first()
             .and_then(|symbol| self.program.symbols[*symbol].declared_at);
         let before = first.map_or(range, |at| TextRange::new(range.start(), at.start()));
-        let mut tokens = lex::tokens(source, before);
+        let mut tokens = lex::significant_tokens(source, before);
         let keyword = tokens
-            .find(|token| matches!(token.text(source), "struct" | "union" | "class" | "enum"));
-        let end = self.program.text(before).rfind('}');
-        let (keyword, end) = (keyword?, end?);
-        let end = before.start() + TextSize::try_from(end + 1).unwrap_or_default();
-        let has_tag = tokens
-            .find(|token| {
-                !matches!(
-                    token.kind,
-                    lex::TokenKind::Comment | lex::TokenKind::Newline
-                )
+            .find(|token| matches!(token.text(source), "struct" | "union" | "class" | "enum"))?;
+        let mut depth = 0usize;
+        let tag = tokens
+            .take_while(|token| !matches!(token.text(source), "{" | ":"))
+            .filter(|token| {
+                match token.text(source) {
+                    "(" | "[" => depth += 1,
+                    ")" | "]" => depth = depth.saturating_sub(1),
+                    _ => {}
+                }
+                depth == 0 && token.kind == lex::TokenKind::Identifier
             })
-            .is_some_and(|token| token.text(source) != "{");
-        // The kernels that capture objects of a struct without a name define it.
-        let is_here = keyword.text(source) == "enum" || has_tag;
-        (is_here && keyword.range.end() < end).then(|| TextRange::new(keyword.range.start(), end))
+            .map(|token| token.text(source))
+            .find(|word| !ATTRIBUTES.contains(word));
+        let end = self.program.text(before).rfind('}')?;
+        let end = before.start() + TextSize::try_from(end + 1).unwrap_or_default();
+        (keyword.range.end() < end).then(|| Definition {
+            range: TextRange::new(keyword.range.start(), end),
+            keyword: keyword.text(source),
+            tag,
+        })
+    }
+
+    /// The definition of a type in a declaration of variables, with a name that other files can know, and the declaration with that name.
+    ///
+    /// Variables of types without names are a file's own in C++, and `__device__` belongs to the variables.
+    fn apart(
+        &self,
+        symbols: &[SymbolId],
+        range: TextRange,
+    ) -> Result<Option<[String; 2]>, EditConflict> {
+        let (Some(definition), Some(first)) = (self.definition_in(symbols, range), symbols.first())
+        else {
+            return Ok(None);
+        };
+        let Definition {
+            range: at, keyword, ..
+        } = definition;
+        let hoisted = self.put_before(range);
+        let mut text = self.classes.print(at)?;
+        if let Some(own) = text.strip_prefix(&hoisted) {
+            text = own.to_string();
+        }
+        let name = match definition.tag {
+            Some(tag) => SmolStr::from(tag),
+            None => {
+                let name = self.name_of_untagged(*first);
+                let open = text.find('{').unwrap_or(text.len());
+                text.insert_str(open, &format!("{name} "));
+                name
+            }
+        };
+        let specifiers = self.program.text(TextRange::new(range.start(), at.start()));
+        let rest = self.text_of(TextRange::new(at.end(), range.end()));
+        let variables = format!("{specifiers}{keyword} {name}{rest}");
+        Ok(Some([format!("{hoisted}{};", text.trim_end()), variables]))
+    }
+
+    /// What device code says in front of a declaration: the types of C that are defined inside another one.
+    fn put_before(&self, range: TextRange) -> String {
+        let conversions = self.program.conversions.iter();
+        let start = TextRange::empty(range.start());
+        conversions
+            .filter(|(at, _)| *at == start)
+            .map(|(_, text)| text.as_str())
+            .collect()
+    }
+
+    /// What device code calls the type without a name that the declaration of a variable defines.
+    fn name_of_untagged(&self, variable: SymbolId) -> SmolStr {
+        let types = &self.program.types;
+        let element = types.innermost_element(self.program.symbols[variable].ty);
+        let record = types.record(element);
+        let record = record.map(|it| &types.records[it]);
+        match record.filter(|it| it.is_untagged) {
+            Some(record) => record.name.clone(),
+            None => namer::type_of_variable(self.program.name(variable)),
+        }
     }
 
     pub(super) fn variables(
@@ -69,6 +154,7 @@ impl<'p> Device<'p> {
             .collect();
         let Some(storage) = storages.first() else {
             self.type_in_declaration(symbols, range)?;
+            self.tentative(symbols);
             self.host_variables(symbols, range);
             return Ok(());
         };
@@ -116,14 +202,16 @@ impl<'p> Device<'p> {
             | DeviceStorage::Link
             | DeviceStorage::Shared
             | DeviceStorage::Constructed => {
-                // Internal linkage: the device symbol must be found by its name and be the file's own.
                 for symbol in symbols {
-                    let name = self.program.symbols[*symbol].declared_name();
-                    let device_name = namer::device_identifier(self.program, *symbol);
-                    if device_name != name {
-                        self.line(&format!("#define {name} {device_name}"));
-                    }
+                    self.name_on_device(*symbol);
                 }
+                let text = match self.apart(symbols, range)? {
+                    Some([definition, variables]) => {
+                        self.line(&definition);
+                        variables
+                    }
+                    None => text,
+                };
                 let text = without_word(&text, "static");
                 match without_extern(&text) {
                     rest if rest.len() < text.len() => {
@@ -143,6 +231,40 @@ impl<'p> Device<'p> {
             }
         }
         Ok(())
+    }
+
+    /// Variables of C that are defined further behind, and may be used before that: `int n; int f() { return n; } int n = 3;`.
+    fn tentative(&mut self, symbols: &[SymbolId]) {
+        let program = self.program;
+        for symbol in symbols {
+            let found = &program.symbols[*symbol];
+            let is_behind = |other: &SymbolId| {
+                let is_defined = matches!(
+                    self.storage(*other),
+                    Some(DeviceStorage::Enter | DeviceStorage::Local)
+                );
+                let place = |at: Option<TextRange>| at.map(TextRange::start);
+                is_defined && place(program.symbols[*other].declared_at) > place(found.declared_at)
+            };
+            let definition = program.redeclarations(*symbol).into_iter().find(is_behind);
+            if program.language() == Language::C
+                && let Some(definition) = definition
+            {
+                self.header();
+                self.name_on_device(definition);
+                let declared = program.types.declare(found.ty, &found.name);
+                self.line(&format!("extern __device__ {declared};"));
+            }
+        }
+    }
+
+    /// Internal linkage: the device symbol must be found by its name and be the file's own.
+    fn name_on_device(&mut self, symbol: SymbolId) {
+        let name = self.program.symbols[symbol].declared_name();
+        let device_name = namer::device_identifier(self.program, symbol);
+        if device_name != name {
+            self.line(&format!("#define {name} {device_name}"));
+        }
     }
 
     /// Variables of the host that the code which leads to kernels of templates uses.

@@ -101,7 +101,7 @@ impl Builder<'_> {
         })
     }
 
-    fn is_void(&self, ty: TypeId) -> bool {
+    pub(super) fn is_void(&self, ty: TypeId) -> bool {
         matches!(
             self.types.get(self.types.object_type(ty)).kind,
             TypeKind::Named {

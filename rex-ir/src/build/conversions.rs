@@ -3,7 +3,7 @@
 use rex_syntax::cst::Node;
 use rex_syntax::kind::{Field, Kind};
 use rex_syntax::source::Language;
-use rex_syntax::{TextRange, TextSize, lex};
+use rex_syntax::{TextRange, lex};
 use smol_str::{SmolStr, format_smolstr};
 
 use super::Builder;
@@ -14,7 +14,7 @@ use crate::item::Function;
 use crate::library;
 use crate::region::Call;
 use crate::symbol::SymbolKind;
-use crate::ty::{Category, Meaning, TypeId, TypeKind};
+use crate::ty::{Category, TypeId};
 
 impl<'u> Builder<'u> {
     /// What device code has to write instead, in source order.
@@ -191,20 +191,38 @@ impl<'u> Builder<'u> {
                     continue;
                 }
                 Kind::ReturnStatement => {
+                    self.return_something(node);
                     let value = node.children().find(|child| child.kind() != Kind::Comment);
                     (self.returned_type(node), value)
+                }
+                Kind::BinaryExpression | Kind::ConditionalExpression => {
+                    self.read_operands(node);
+                    continue;
+                }
+                Kind::CastExpression => {
+                    self.cast_through_number(node);
+                    continue;
                 }
                 Kind::CallExpression => {
                     self.choose_builtin(node);
                     self.read_arguments(node);
                     continue;
                 }
+                Kind::Declaration => {
+                    self.initialize_constants(node);
+                    continue;
+                }
                 Kind::UpdateExpression | Kind::AssignmentExpression => {
                     self.update_enumeration(node);
                     continue;
                 }
+                Kind::FunctionDeclarator => {
+                    self.say_parameters(node);
+                    continue;
+                }
                 Kind::FunctionDefinition => {
                     self.declare_parameters_in_list(node);
+                    self.return_at_end(node);
                     continue;
                 }
                 Kind::TypeIdentifier => {
@@ -230,96 +248,20 @@ impl<'u> Builder<'u> {
                 }
                 continue;
             }
-            self.convert_implicitly(value, target);
-        }
-    }
-
-    /// Writes the conversion of a value to a type that C does by itself.
-    fn convert_implicitly(&mut self, value: Node<'u>, target: TypeId) {
-        if self.needs_conversion(value, target) {
-            self.convert(value, target);
-        }
-    }
-
-    /// Whether C converts a value to a type by itself and C++ does not.
-    pub(super) fn needs_conversion(&mut self, value: Node<'u>, target: TypeId) -> bool {
-        match self.pointee_is_void(target) {
-            Some(true) => false,
-            Some(false) => {
-                let found = self.expression_type(value, value.range(), 0);
-                found.is_some_and(|found| self.pointee_is_void(found) == Some(true))
+            match self.characters(value, target) {
+                Some(list) => self.conversions.push((value.range(), list.into())),
+                None => self.convert_implicitly(value, target),
             }
-            None => self.is_enumeration(target) && !self.is_of_enumeration(value, target),
         }
-    }
-
-    pub(super) fn is_enumeration(&self, ty: TypeId) -> bool {
-        matches!(
-            self.types.get(self.types.desugar(ty)).kind,
-            TypeKind::Named {
-                meaning: Meaning::Enum,
-                ..
-            }
-        )
-    }
-
-    /// Whether a value has the type of an enumeration, as its constants have in C++.
-    fn is_of_enumeration(&mut self, value: Node<'u>, enumeration: TypeId) -> bool {
-        let at = value.range();
-        if let Some(found) = self.expression_type(value, at, 0) {
-            let [found, wanted] = [found, enumeration].map(|ty| self.types.desugar(ty));
-            return self.types.is_same_object(found, wanted);
-        }
-        let symbol = self.scopes.resolve(&self.symbols, value.text(), at);
-        symbol.is_some_and(|symbol| self.symbols[symbol].kind == SymbolKind::Enumerator)
     }
 
     /// What the function around a `return` statement returns.
-    fn returned_type(&mut self, statement: Node<'u>) -> Option<TypeId> {
+    pub(super) fn returned_type(&mut self, statement: Node<'u>) -> Option<TypeId> {
         let at = statement.range();
         let function = &self.functions[self.function_index.around(at)?];
         let symbol = self.scopes.resolve(&self.symbols, &function.name, at)?;
         let symbol = &self.symbols[symbol];
         (symbol.kind == SymbolKind::Function).then_some(symbol.ty)
-    }
-
-    /// The arguments of a call of a function that this file defines.
-    fn read_arguments(&mut self, call: Node<'u>) {
-        let unit = self.unit;
-        let Some(callee) = call
-            .field(Field::Function)
-            .filter(|callee| callee.kind() == Kind::Identifier)
-        else {
-            return;
-        };
-        let Some(&defined) = self.function_index.named(callee.text()).first() else {
-            return;
-        };
-        let parameters = self.functions[defined].parameters;
-        let list = unit.tree.root().smallest_at(parameters);
-        let declarations: Vec<Node<'u>> = list
-            .children()
-            .filter(|child| child.kind() == Kind::ParameterDeclaration)
-            .collect();
-        let Some(arguments) = call.field(Field::Arguments) else {
-            return;
-        };
-        let arguments: Vec<Node<'u>> = arguments
-            .children()
-            .filter(|child| child.kind() != Kind::Comment)
-            .collect();
-        for (declaration, value) in declarations.into_iter().zip(arguments) {
-            let at = declaration.range();
-            let base = self.base_type(declaration, at);
-            let Some(declarator) = declaration.field(Field::Declarator) else {
-                continue;
-            };
-            let mut ty = self.declarator(declarator, base, at).ty;
-            if let TypeKind::Array { element, .. } = self.types.get(ty).kind {
-                ty = self.types.plain(TypeKind::Pointer(element));
-            }
-            self.convert_implicitly(value, ty);
-        }
     }
 
     fn declared_type(&mut self, node: Node<'u>) -> Option<TypeId> {
@@ -329,40 +271,6 @@ impl<'u> Builder<'u> {
             .resolve(&self.symbols, name.text(), name.range())?;
         let symbol = &self.symbols[symbol];
         (symbol.declared_at == Some(name.range())).then_some(symbol.ty)
-    }
-
-    /// Whether a pointer points to `void`; `None` for what is no pointer.
-    fn pointee_is_void(&self, ty: TypeId) -> Option<bool> {
-        let TypeKind::Pointer(to) = self.types.get(self.types.desugar(ty)).kind else {
-            return None;
-        };
-        Some(match &self.types.get(self.types.desugar(to)).kind {
-            TypeKind::Named { spelling, .. } => spelling == "void",
-            _ => false,
-        })
-    }
-
-    fn convert(&mut self, value: Node<'u>, target: TypeId) {
-        let target = self.types.unqualified(target);
-        let spelled = self.types.spell(target);
-        let binds = matches!(
-            value.kind(),
-            Kind::Identifier
-                | Kind::CallExpression
-                | Kind::FieldExpression
-                | Kind::SubscriptExpression
-                | Kind::ParenthesizedExpression
-                | Kind::CastExpression
-        );
-        let range = value.range();
-        let mut insert =
-            |at: TextSize, text: SmolStr| self.conversions.push((TextRange::empty(at), text));
-        if binds {
-            insert(range.start(), format_smolstr!("({spelled})"));
-        } else {
-            insert(range.start(), format_smolstr!("({spelled})("));
-            insert(range.end(), SmolStr::new_static(")"));
-        }
     }
 }
 

@@ -156,13 +156,12 @@ impl<'u> Builder<'u> {
             }
             let text = match is_list {
                 true => self.list_in_order(part.value, ty),
-                false => None,
+                false => self.characters(part.value, ty),
             };
             if !is_list && self.needs_conversion(part.value, ty) {
-                let spelled = self.types.unqualified(ty);
-                let spelled = self.types.spell(spelled);
+                let spelled = self.spelled_conversion(part.value, ty);
                 return Some(Ordered {
-                    text: format!("({spelled})({})", part.value.text()),
+                    text: format!("{spelled}({})", part.value.text()),
                     is_changed: true,
                 });
             }

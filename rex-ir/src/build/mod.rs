@@ -5,6 +5,7 @@
 
 mod allocators;
 mod auto;
+mod c_initializers;
 mod c_only;
 mod carriers;
 mod case_ranges;
@@ -30,6 +31,7 @@ mod function_names;
 mod hidden_words;
 mod hoisted;
 mod implicit;
+mod implicit_conversions;
 mod instances;
 mod items;
 mod leaving;
@@ -53,6 +55,8 @@ mod types;
 mod views;
 
 pub use implicit::defaultmap_behavior;
+
+use std::rc::Rc;
 
 use indexmap::{IndexMap, IndexSet};
 use la_arena::Arena;
@@ -193,6 +197,8 @@ struct Builder<'u> {
     namespace_aliases: NamespaceAliases<'u>,
     /// Greater than zero while nodes of a header's declaration are read: their ranges are not the unit's.
     fragment_depth: u32,
+    /// The types of the parameters of functions that C calls, by name.
+    parameters: FxHashMap<SmolStr, Rc<[Option<TypeId>]>>,
     /// Whether the unit may have attributes that make other types of those named.
     has_type_attributes: bool,
 }
@@ -279,6 +285,7 @@ impl<'u> Builder<'u> {
             local_usings: FxHashMap::default(),
             namespace_aliases: NamespaceAliases::default(),
             fragment_depth: 0,
+            parameters: FxHashMap::default(),
             has_type_attributes: types::has_type_attributes(source),
         }
     }

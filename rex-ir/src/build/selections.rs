@@ -54,7 +54,7 @@ impl<'u> Builder<'u> {
     }
 
     /// Whether two types of C are one, however they are spelled; `None` if that is not known.
-    fn is_same_type(&self, one: TypeId, other: TypeId) -> Option<bool> {
+    pub(super) fn is_same_type(&self, one: TypeId, other: TypeId) -> Option<bool> {
         let [one, other] = [one, other].map(|ty| self.types.desugar(ty));
         let [first, second] = [one, other].map(|ty| self.types.get(ty));
         if (first.is_const, first.is_volatile) != (second.is_const, second.is_volatile) {

@@ -9,6 +9,7 @@ use rex_ir::region::Call;
 use rex_ir::static_member::uses_in;
 use rex_ir::symbol::{SymbolId, SymbolKind};
 use rex_syntax::TextRange;
+use rex_syntax::source::Language;
 use rustc_hash::FxHashSet;
 
 use super::reach::Search;
@@ -105,7 +106,11 @@ pub(super) fn storage(
         return DeviceStorage::Constant;
     }
     let element = program.types.innermost_element(found.ty);
-    let is_initialized = |id: &SymbolId| program.symbols[*id].initializer.is_some();
+    // In C, one without an initializer is zero.
+    let is_initialized = |id: &SymbolId| {
+        program.symbols[*id].initializer.is_some()
+            || program.language() == Language::C && !program.is_external(*id)
+    };
     // A constant is compiled into the image, unless running code computes it.
     if program.types.get(element).is_const
         && program.redeclarations(symbol).iter().any(is_initialized)

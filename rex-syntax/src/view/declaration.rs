@@ -220,13 +220,17 @@ impl Scan<'_> {
                 .get(at)
                 .is_some_and(|token| token.kind == TokenKind::Identifier)
         };
-        let mut at = idx + 1;
+        let mut stars = idx;
+        while is_name(stars) {
+            stars += 1;
+        }
+        let mut at = stars;
         while self.token_text(at) == "*" {
             at += 1;
         }
-        let is_head = at > idx + 1 && is_name(at) && self.token_text(at + 1) == "(";
+        let is_head = at > stars && is_name(at) && self.token_text(at + 1) == "(";
         if is_head && is_name(self.closing(at + 1) + 1) {
-            self.blank_tokens(idx + 1, at - 1, mask);
+            self.blank_tokens(stars, at - 1, mask);
         }
     }
 

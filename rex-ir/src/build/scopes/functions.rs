@@ -52,7 +52,10 @@ impl<'u> Builder<'u> {
             self.scopes.add_class(inner, members);
         }
         // The type needs the class scope only for its parameters; those are declared below.
-        let base = self.base_type(node, node.range());
+        let mut base = self.base_type(node, node.range());
+        for _ in 0..stars_before(declarator, node.field(Field::Type)) {
+            base = self.types.plain(TypeKind::Pointer(base));
+        }
         let declared = self.declarator(declarator, base, node.range());
         let returns = match self.types.get(declared.ty).kind {
             TypeKind::Function { returns, .. } => returns,
@@ -114,7 +117,7 @@ impl<'u> Builder<'u> {
             declarator_end: declarator.range().end(),
             body: body.range(),
             first_statement: behind_labels(self.source, body.range()),
-            in_class: context.class.is_some(),
+            in_class: context.class.is_some() || is_in_class(node),
             namespaces: namespaces_around(node),
             class: class_name,
             membership,
@@ -200,4 +203,26 @@ fn behind_labels(source: &str, body: TextRange) -> TextSize {
         }
     }
     place
+}
+
+/// Whether a function stands in the body of a class, which may have no name.
+fn is_in_class(function: Node<'_>) -> bool {
+    let mut around = function.ancestors();
+    let block = around.find(|node| {
+        matches!(
+            node.kind(),
+            Kind::FieldDeclarationList | Kind::CompoundStatement
+        )
+    });
+    block.is_some_and(|block| block.kind() == Kind::FieldDeclarationList)
+}
+
+/// How many `*` of the text stand before a declarator that the tree does not have: `char *f(s) char *s; {}` has none.
+fn stars_before(declarator: Node<'_>, ty: Option<Node<'_>>) -> usize {
+    let Some(ty) = ty.filter(|ty| ty.range().end() <= declarator.range().start()) else {
+        return 0;
+    };
+    let between = TextRange::new(ty.range().end(), declarator.range().start());
+    let between = &declarator.tree().text()[between];
+    between.matches('*').count()
 }

@@ -1,0 +1,323 @@
+//! Values that C converts by itself and C++ does not: pointers to each other and to numbers, numbers to enumerations.
+
+use std::rc::Rc;
+
+use rex_syntax::cst::{Node, parse_fragment};
+use rex_syntax::kind::{Field, Kind};
+use rex_syntax::{TextRange, TextSize};
+use smol_str::{SmolStr, format_smolstr};
+
+use super::Builder;
+use crate::headers;
+use crate::symbol::SymbolKind;
+use crate::ty::{Category, Meaning, TypeId, TypeKind};
+
+/// An integer type that holds a pointer.
+const ADDRESS: &str = "unsigned long";
+
+impl<'u> Builder<'u> {
+    /// Writes the conversion of a value to a type that C does by itself.
+    pub(super) fn convert_implicitly(&mut self, value: Node<'u>, target: TypeId) {
+        if self.needs_conversion(value, target) {
+            self.convert(value, target);
+        }
+    }
+
+    /// Whether C converts a value to a type by itself and C++ does not.
+    pub(super) fn needs_conversion(&mut self, value: Node<'u>, target: TypeId) -> bool {
+        if self.is_enumeration(target) {
+            return !self.is_of_enumeration(value, target);
+        }
+        let takes_number = self.is_integer(target);
+        let pointee = self.pointee(target);
+        if pointee.is_none() && !takes_number {
+            return false;
+        }
+        let Some(found) = self.expression_type(value, value.range(), 0) else {
+            return false;
+        };
+        match (pointee, self.pointee_of_value(found)) {
+            (Some(to), Some(from)) => self.differs(to, from),
+            (Some(to), None) => {
+                self.is_integer(found)
+                    && self.can_be_spelled(to)
+                    && self.constant_value(value.range()) != Some(0)
+            }
+            (None, from) => from.is_some(),
+        }
+    }
+
+    /// Whether C++ does not take a pointer to one type for one to another.
+    fn differs(&mut self, to: TypeId, from: TypeId) -> bool {
+        if !self.can_be_spelled(to) || !self.can_be_spelled(from) {
+            return false;
+        }
+        let adds = |was: bool, is: bool| !was || is;
+        let [is_const, was_const] = [to, from].map(|ty| self.is_qualified(ty, |it| it.is_const));
+        let [is_volatile, was_volatile] =
+            [to, from].map(|ty| self.is_qualified(ty, |it| it.is_volatile));
+        if !adds(was_const, is_const) || !adds(was_volatile, is_volatile) {
+            return true;
+        }
+        let [to, from] = [to, from].map(|ty| {
+            let desugared = self.types.desugar(ty);
+            self.types.unqualified(desugared)
+        });
+        !self.is_void(to) && self.is_same_type(to, from) == Some(false)
+    }
+
+    fn is_qualified(&self, ty: TypeId, says: fn(&crate::ty::Type) -> bool) -> bool {
+        let inner = self.types.innermost_element(ty);
+        says(self.types.get(ty)) || says(self.types.get(self.types.desugar(inner)))
+    }
+
+    /// Whether a pointer to a type can be written in device code, and what it points to is known.
+    fn can_be_spelled(&self, pointee: TypeId) -> bool {
+        let inner = self.types.innermost_element(pointee);
+        let is_tagged = || {
+            let record = self.types.record(inner);
+            record.is_none_or(|it| !self.types.records[it].is_untagged)
+        };
+        let is_known = match self.types.category(inner) {
+            Category::Unknown => self.is_void(inner),
+            Category::Function | Category::Dependent => false,
+            Category::Pointer => self
+                .pointee(inner)
+                .is_some_and(|next| self.can_be_spelled(next)),
+            _ => true,
+        };
+        is_known && is_tagged() && !self.types.is_variably_modified(pointee)
+    }
+
+    /// What a pointer points to; `None` for what is no pointer.
+    fn pointee(&self, ty: TypeId) -> Option<TypeId> {
+        match self.types.get(self.types.desugar(ty)).kind {
+            TypeKind::Pointer(to) => Some(to),
+            _ => None,
+        }
+    }
+
+    /// The same for a value: arrays are pointers to their first element.
+    fn pointee_of_value(&self, ty: TypeId) -> Option<TypeId> {
+        match self.types.get(self.types.desugar(ty)).kind {
+            TypeKind::Array { element, .. } => Some(element),
+            _ => self.pointee(ty),
+        }
+    }
+
+    fn is_integer(&self, ty: TypeId) -> bool {
+        matches!(
+            self.types.get(self.types.desugar(ty)).kind,
+            TypeKind::Named {
+                meaning: Meaning::Integer { .. },
+                ..
+            }
+        )
+    }
+
+    pub(super) fn is_enumeration(&self, ty: TypeId) -> bool {
+        matches!(
+            self.types.get(self.types.desugar(ty)).kind,
+            TypeKind::Named {
+                meaning: Meaning::Enum,
+                ..
+            }
+        )
+    }
+
+    /// Whether a value has the type of an enumeration, as its constants have in C++.
+    fn is_of_enumeration(&mut self, value: Node<'u>, enumeration: TypeId) -> bool {
+        let at = value.range();
+        if let Some(found) = self.expression_type(value, at, 0) {
+            let [found, wanted] = [found, enumeration].map(|ty| self.types.desugar(ty));
+            return self.types.is_same_object(found, wanted);
+        }
+        let symbol = self.scopes.resolve(&self.symbols, value.text(), at);
+        symbol.is_some_and(|symbol| self.symbols[symbol].kind == SymbolKind::Enumerator)
+    }
+
+    /// Pointers of two types that are compared, or of which one is chosen.
+    pub(super) fn read_operands(&mut self, node: Node<'u>) {
+        let fields = match node.kind() {
+            Kind::ConditionalExpression => (Field::Consequence, Field::Alternative),
+            _ => {
+                let operator = node.field(Field::Operator).map_or("", |it| it.text());
+                if !matches!(operator, "==" | "!=" | "<" | ">" | "<=" | ">=") {
+                    return;
+                }
+                (Field::Left, Field::Right)
+            }
+        };
+        let (Some(left), Some(right)) = (node.field(fields.0), node.field(fields.1)) else {
+            return;
+        };
+        let types = [left, right].map(|it| self.expression_type(it, it.range(), 0));
+        let [Some(first), Some(second)] = types else {
+            return;
+        };
+        let pointees = [first, second].map(|ty| self.pointee_of_value(ty));
+        let (Some(to), Some(from)) = (pointees[0], pointees[1]) else {
+            return;
+        };
+        // Pointers to `void`, and to what only one of them may not change, have a common type.
+        let [to, from] = [to, from].map(|ty| {
+            let desugared = self.types.desugar(ty);
+            self.types.unqualified(desugared)
+        });
+        if !self.is_void(from) && self.differs(to, from) {
+            let target = self.types.plain(TypeKind::Pointer(to));
+            self.convert(right, target);
+        }
+    }
+
+    /// `(int)p` of a pointer as `(int)(unsigned long)p`: C++ does not take a number that is too short.
+    pub(super) fn cast_through_number(&mut self, cast: Node<'u>) {
+        let (Some(ty), Some(value)) = (cast.field(Field::Type), cast.field(Field::Value)) else {
+            return;
+        };
+        let ty = self.descriptor_type(ty, cast.range());
+        if self.is_integer(ty) && self.is_shorter_than_pointer(ty) {
+            let found = self.expression_type(value, value.range(), 0);
+            if found.is_some_and(|found| self.pointee_of_value(found).is_some()) {
+                let at = TextRange::empty(value.range().start());
+                self.conversions.push((at, format_smolstr!("({ADDRESS})")));
+            }
+        }
+    }
+
+    fn is_shorter_than_pointer(&self, ty: TypeId) -> bool {
+        matches!(
+            self.types.get(self.types.desugar(ty)).kind,
+            TypeKind::Named {
+                meaning: Meaning::Integer { bits, .. },
+                ..
+            } if bits < 64
+        )
+    }
+
+    /// The arguments of a call.
+    pub(super) fn read_arguments(&mut self, call: Node<'u>) {
+        let (Some(callee), Some(arguments)) =
+            (call.field(Field::Function), call.field(Field::Arguments))
+        else {
+            return;
+        };
+        if callee.kind() != Kind::Identifier {
+            return;
+        }
+        let parameters = self.parameters_of(callee);
+        let arguments = arguments.children();
+        let arguments: Vec<Node<'u>> = arguments
+            .filter(|child| child.kind() != Kind::Comment)
+            .collect();
+        for (ty, value) in parameters.iter().zip(arguments) {
+            if let Some(ty) = ty {
+                self.convert_implicitly(value, *ty);
+            }
+        }
+    }
+
+    /// The types of the parameters of a function that this file or a header declares, as far as they are known.
+    fn parameters_of(&mut self, callee: Node<'u>) -> Rc<[Option<TypeId>]> {
+        let name = callee.text();
+        if let Some(known) = self.parameters.get(name) {
+            return known.clone();
+        }
+        let root = self.unit.tree.root();
+        let defined = self.function_index.named(name).first();
+        let in_file = match defined {
+            Some(&defined) => Some(root.smallest_at(self.functions[defined].parameters)),
+            None => {
+                let symbol = self.scopes.resolve(&self.symbols, name, callee.range());
+                let symbol = symbol.map(|it| &self.symbols[it]);
+                let symbol = symbol.filter(|it| it.kind == SymbolKind::Function);
+                let name = symbol.and_then(|it| it.declared_at);
+                name.and_then(|at| list_around(root.smallest_at(at)))
+            }
+        };
+        let parameters = match in_file {
+            Some(list) => self.types_in(list, list.range()),
+            None => match headers::function_declaration(self.unit, name) {
+                Some(declared) => self.types_in_fragment(&declared.text, name),
+                None => Vec::new(),
+            },
+        };
+        let parameters: Rc<[Option<TypeId>]> = parameters.into();
+        self.parameters.insert(name.into(), parameters.clone());
+        parameters
+    }
+
+    /// The types of the parameters in the text of a header's declaration.
+    fn types_in_fragment(&mut self, text: &str, name: &str) -> Vec<Option<TypeId>> {
+        let tree = parse_fragment(text, self.unit.language);
+        let named = tree.root().descendants().find(|node| node.text() == name);
+        let Some(list) = named.and_then(list_around) else {
+            return Vec::new();
+        };
+        self.fragment_depth += 1;
+        let types = self.types_in(list, TextRange::empty(0.into()));
+        self.fragment_depth -= 1;
+        types
+    }
+
+    fn types_in(&mut self, list: Node<'_>, at: TextRange) -> Vec<Option<TypeId>> {
+        let children = list.children().filter(|it| it.kind() != Kind::Comment);
+        let children: Vec<Node<'_>> = children.collect();
+        let types = children.into_iter().map(|parameter| {
+            if parameter.kind() != Kind::ParameterDeclaration {
+                return None;
+            }
+            let declarator = parameter.field(Field::Declarator)?;
+            let base = self.base_type(parameter, at);
+            let ty = self.declarator(declarator, base, at).ty;
+            Some(match self.types.get(ty).kind {
+                TypeKind::Array { element, .. } => self.types.plain(TypeKind::Pointer(element)),
+                _ => ty,
+            })
+        });
+        types.collect()
+    }
+
+    /// What stands in front of a value to convert it.
+    pub(super) fn spelled_conversion(&mut self, value: Node<'u>, target: TypeId) -> SmolStr {
+        let found = self.expression_type(value, value.range(), 0);
+        let is_address = found.is_some_and(|it| self.pointee_of_value(it).is_some());
+        let through_number = is_address && self.is_integer(target);
+        let target = self.types.unqualified(target);
+        let spelled = self.types.spell(target);
+        match through_number && self.is_shorter_than_pointer(target) {
+            true => format_smolstr!("({spelled})({ADDRESS})"),
+            false => format_smolstr!("({spelled})"),
+        }
+    }
+
+    fn convert(&mut self, value: Node<'u>, target: TypeId) {
+        let spelled = self.spelled_conversion(value, target);
+        let binds = matches!(
+            value.kind(),
+            Kind::Identifier
+                | Kind::CallExpression
+                | Kind::FieldExpression
+                | Kind::SubscriptExpression
+                | Kind::ParenthesizedExpression
+                | Kind::CastExpression
+        );
+        let range = value.range();
+        let mut insert =
+            |at: TextSize, text: SmolStr| self.conversions.push((TextRange::empty(at), text));
+        if binds {
+            insert(range.start(), spelled);
+        } else {
+            insert(range.start(), format_smolstr!("{spelled}("));
+            insert(range.end(), SmolStr::new_static(")"));
+        }
+    }
+}
+
+/// The parameters of the function that a name is declared as.
+fn list_around(name: Node<'_>) -> Option<Node<'_>> {
+    let mut around = name.ancestors();
+    around
+        .find(|node| node.kind() == Kind::FunctionDeclarator)?
+        .field(Field::Parameters)
+}

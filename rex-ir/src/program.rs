@@ -116,6 +116,8 @@ pub struct DeviceCode {
     pub functions: Vec<DeviceFunction>,
     /// Variables of the device, in source order.
     pub variables: Vec<(SymbolId, DeviceStorage)>,
+    /// The names of the file's own variables at each use, in source order: of those whose name means something else in the file, too.
+    pub own_names: Vec<(TextRange, SmolStr)>,
     /// Member functions of the unit's classes that stay host code.
     pub host_members: IndexSet<FunctionId>,
     /// Values that classes which no device makes give their members, and that only the host has, in source order.
@@ -390,10 +392,7 @@ impl Program {
         let is_constant = || {
             self.language() == Language::Cxx
                 && found.kind == SymbolKind::Global
-                && self
-                    .types
-                    .get(self.types.innermost_element(found.ty))
-                    .is_const
+                && self.types.is_constant(found.ty)
                 && !self.redeclarations(symbol).into_iter().any(|declared| {
                     let mut words = ["extern", "inline"].into_iter();
                     words.any(|word| self.is_declared(declared, word))
@@ -448,6 +447,17 @@ impl Program {
             .take_while(|(known, _)| place(*known) == place(symbol));
         let found = same.find(|(known, _)| *known == symbol);
         found.map(|(_, storage)| *storage)
+    }
+
+    /// Whether each use of a variable is written with the name that it has on the device.
+    pub fn is_written_out(&self, symbol: SymbolId) -> bool {
+        let names = &self.device_code.own_names;
+        let declared = self.symbols[symbol].declared_at;
+        declared.is_some_and(|at| {
+            names
+                .binary_search_by_key(&at.start(), |it| it.0.start())
+                .is_ok()
+        })
     }
 
     /// The mapper with a name (or the default one) for objects of a type, as a directive at `at` sees it.

@@ -306,6 +306,22 @@ impl TypeTable {
         id
     }
 
+    /// Whether an object of the type is `const`, or the elements of an array are, aliases followed.
+    pub fn is_constant(&self, mut id: TypeId) -> bool {
+        loop {
+            let ty = self.get(id);
+            match &ty.kind {
+                _ if ty.is_const => return true,
+                TypeKind::Named {
+                    meaning: Meaning::Alias(next),
+                    ..
+                } => id = *next,
+                TypeKind::Array { element, .. } => id = *element,
+                _ => return false,
+            }
+        }
+    }
+
     /// Whether an array type has a dimension known only at run time, at any level, also behind a pointer.
     pub fn is_variably_modified(&self, id: TypeId) -> bool {
         match &self.get(self.object_type(id)).kind {

@@ -185,7 +185,11 @@ impl<'p> Classes<'p> {
                 }
             }
         }
-        for (at, word) in places::inside(&program.conversions, range, |(at, _)| *at) {
+        let conversions = [&program.conversions, &program.device_code.own_names];
+        let conversions = conversions
+            .into_iter()
+            .flat_map(|all| places::inside(all, range, |(at, _)| *at));
+        for (at, word) in conversions {
             let place = *at - range.start();
             match (program.language(), at.is_empty()) {
                 (_, false) if !is_in(&replaced, *at) => edits.replace(place, word.to_string()),

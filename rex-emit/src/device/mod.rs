@@ -167,12 +167,12 @@ impl<'p> Device<'p> {
                         self.words_of_c();
                         self.names_for(item.range);
                     }
-                    let text = self.program.text(item.range).replace("\r\n", "\n");
                     let text = match item.kind {
                         ItemKind::Macro => {
+                            let text = self.text_of(item.range);
                             library::in_macro(self.program, &statics::in_macro(self.program, &text))
                         }
-                        _ => text,
+                        _ => self.program.text(item.range).replace("\r\n", "\n"),
                     };
                     self.has_omp |= item.kind == ItemKind::Include && text.contains("omp.h");
                     let line = text.trim_end();
@@ -326,6 +326,9 @@ impl<'p> Device<'p> {
                 }
                 let name = match storage.is_behind_pointer() {
                     true => references::pointer(self.program, *symbol),
+                    false if self.program.is_written_out(*symbol) => {
+                        namer::device_identifier(self.program, *symbol)
+                    }
                     false => self.program.symbols[*symbol].declared_name().into(),
                 };
                 if self

@@ -252,7 +252,11 @@ impl<'p> Device<'p> {
             {
                 self.header();
                 self.name_on_device(definition);
-                let declared = program.types.declare(found.ty, &found.name);
+                let name = match program.is_written_out(*symbol) {
+                    true => namer::device_identifier(program, *symbol),
+                    false => found.name.clone(),
+                };
+                let declared = program.types.declare(found.ty, &name);
                 self.line(&format!("extern __device__ {declared};"));
             }
         }
@@ -262,7 +266,7 @@ impl<'p> Device<'p> {
     fn name_on_device(&mut self, symbol: SymbolId) {
         let name = self.program.symbols[symbol].declared_name();
         let device_name = namer::device_identifier(self.program, symbol);
-        if device_name != name {
+        if device_name != name && !self.program.is_written_out(symbol) {
             self.line(&format!("#define {name} {device_name}"));
         }
     }

@@ -30,12 +30,8 @@ impl<'u> Builder<'u> {
                 symbol.kind,
                 SymbolKind::Global | SymbolKind::Local | SymbolKind::StaticLocal
             );
-            let element = self.types.innermost_element(symbol.ty);
-            let is_const = |ty: TypeId| {
-                self.types.get(ty).is_const || self.types.get(self.types.desugar(ty)).is_const
-            };
             let has_value = declarator.kind() == Kind::InitDeclarator;
-            if is_object && !has_value && (is_const(symbol.ty) || is_const(element)) {
+            if is_object && !has_value && self.types.is_constant(symbol.ty) {
                 let end = TextRange::empty(declarator.range().end());
                 self.conversions.push((end, SmolStr::new_static(" = {}")));
             }

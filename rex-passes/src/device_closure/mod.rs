@@ -7,6 +7,7 @@ mod constants;
 mod construction;
 mod members;
 mod objects;
+mod own_names;
 mod reach;
 mod reductions;
 mod report;
@@ -91,6 +92,7 @@ fn device_code(cx: &mut PassCx<'_>) -> DeviceCode {
     DeviceCode {
         tracks_threads: program.device_code.tracks_threads,
         functions: functions.map(|id| planned(program, id)).collect(),
+        own_names: own_names::written_out(program, &stored),
         variables: stored,
         host_members,
         host_values,

@@ -105,14 +105,13 @@ pub(super) fn storage(
     if member.is_some_and(|member| member.is_constant) {
         return DeviceStorage::Constant;
     }
-    let element = program.types.innermost_element(found.ty);
     // In C, one without an initializer is zero.
     let is_initialized = |id: &SymbolId| {
         program.symbols[*id].initializer.is_some()
             || program.language() == Language::C && !program.is_external(*id)
     };
     // A constant is compiled into the image, unless running code computes it.
-    if program.types.get(element).is_const
+    if program.types.is_constant(found.ty)
         && program.redeclarations(symbol).iter().any(is_initialized)
         && !constructed.contains(&symbol)
     {

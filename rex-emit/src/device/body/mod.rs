@@ -89,15 +89,17 @@ impl<'p> BodyPrinter<'p> {
         out
     }
 
-    /// What a range has in place of what only C takes.
+    /// What a range has in place of what only C takes, and of names that are the file's own.
     fn conversions_in(&self, range: TextRange) -> impl Iterator<Item = (TextRange, &'p SmolStr)> {
-        let all = &self.program.conversions;
-        let from = all.partition_point(|(at, _)| at.start() < range.start());
-        let to = all.partition_point(|(at, _)| at.start() < range.end());
-        all[from..to]
-            .iter()
-            .filter(move |(at, _)| at.end() <= range.end())
-            .map(|(at, word)| (*at, word))
+        let inside = move |all: &'p [(TextRange, SmolStr)]| {
+            let from = all.partition_point(|(at, _)| at.start() < range.start());
+            let to = all.partition_point(|(at, _)| at.start() < range.end());
+            let words = all[from..to].iter();
+            words
+                .filter(move |(at, _)| at.end() <= range.end())
+                .map(|(at, word)| (*at, word))
+        };
+        inside(&self.program.conversions).chain(inside(&self.program.device_code.own_names))
     }
 
     /// A text with its replacements; `indent` is that of the line it starts on.

@@ -338,6 +338,18 @@ mod tests {
     }
 
     #[test]
+    fn a_semicolon_behind_an_empty_function_goes() {
+        let check_same = |text: &str| assert_eq!(view(text, Language::Cxx), text);
+        check("void f(int) {}; int x;", "void f(int) {} int x;");
+        check(
+            "struct S { void f() const {}; bool operator<(S) {}; };",
+            "struct S { void f() const {} bool operator<(S) {} };",
+        );
+        check_same("auto f = []() {}; void (*p)() {}; int x {};");
+        check_same("int f() { while (x) {}; }");
+    }
+
+    #[test]
     fn auto_without_a_type_is_a_type() {
         let text = "void f(void) { auto x = 1; auto int y = 2; }";
         assert_eq!(view(text, Language::C), text.replacen("auto", "char", 1));

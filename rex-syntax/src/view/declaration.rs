@@ -8,6 +8,46 @@ use crate::lex::{self, TokenKind, significant_tokens};
 use crate::source::Language;
 
 impl Scan<'_> {
+    /// Whether a `;` follows the definition of a function without statements, which the grammar takes for a variable with a value: `void f() {};`.
+    pub(super) fn ends_empty_function(&self, semicolon: usize) -> bool {
+        let Some(mut idx) = semicolon.checked_sub(3) else {
+            return false;
+        };
+        if self.token_text(idx + 1) != "{" || self.token_text(idx + 2) != "}" {
+            return false;
+        }
+        // What may stand between the parameters and the body.
+        while matches!(
+            self.token_text(idx),
+            "const" | "volatile" | "noexcept" | "override" | "final"
+        ) && idx > 0
+        {
+            idx -= 1;
+        }
+        if self.token_text(idx) != ")" {
+            return false;
+        }
+        let mut depth = 0usize;
+        let opens = |&at: &usize| {
+            match self.token_text(at) {
+                ")" => depth += 1,
+                "(" => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            depth == 0
+        };
+        let Some(open) = (0..=idx).rev().find(opens) else {
+            return false;
+        };
+        let before = &self.tokens[open.saturating_sub(3)..open];
+        let is_operator = before
+            .iter()
+            .any(|token| token.text(self.text) == "operator");
+        // Not the parameters of a lambda, and those that a pointer to functions has.
+        let name = before.last();
+        is_operator || name.is_some_and(|name| name.kind == TokenKind::Identifier)
+    }
+
     /// `A x(n, m);` at the start of a statement: the parentheses become braces.
     ///
     /// Only where the arguments could be parameters to the grammar and none looks like one to a reader.

@@ -60,6 +60,10 @@ impl Scan<'_> {
                         let spelling = if is_name { " .*" } else { "  *" };
                         mask.put(token.range.start(), spelling);
                     }
+                    let is_of_members = matches!(open.last(), None | Some(Bracket::Members));
+                    if text == ";" && is_of_members && self.ends_empty_function(idx) {
+                        mask.blank(token.range);
+                    }
                     begins_statement = self.punctuation(idx, text, &mut open, &mut head);
                 }
                 TokenKind::Identifier => {

@@ -362,6 +362,9 @@ template <typename Value> struct rex_range<Value, true> {
   static constexpr Value highest = static_cast<Value>(__builtin_huge_val());
   static constexpr Value lowest = static_cast<Value>(-__builtin_huge_val());
 };
+template <typename Object> struct rex_range<Object *, false> {
+  static constexpr uint64_t highest = ~0ull, lowest = 0;
+};
 #ifdef REX_HAS_FLOAT16_CLASS
 template <> struct rex_range<rex_float16, false> {
   static constexpr rex_float16 highest = rex_float16::of_bits(0x7c00);
@@ -373,6 +376,10 @@ template <> struct rex_range<rex_float16, false> {
 template <typename Value, typename Number>
 REX_DEVICE auto rex_identity(Number number, int) -> decltype(static_cast<Value>(number)) {
   return static_cast<Value>(number);
+}
+template <typename Value, typename Number>
+REX_DEVICE typename std::enable_if<std::is_pointer<Value>::value, Value>::type rex_identity(Number address, int) {
+  return reinterpret_cast<Value>(address);
 }
 template <typename Value, typename Number> REX_DEVICE Value rex_identity(Number, long) { return Value(); }
 

@@ -120,11 +120,12 @@ impl Host<'_> {
         })
     }
 
-    /// Whether a construct reduces objects of classes with an operator that no `declare reduction` is for: gcc refuses what clang takes the class's own operator for.
+    /// Whether a construct reduces objects of classes or pointers with an operator that no `declare reduction` is for: gcc refuses what clang takes the class's own operator for,
+    /// and pointers.
     fn has_undeclared_reductions(&self, construct: &Construct) -> bool {
         let types = &self.program.types;
         construct.sharing.iter().any(|sharing| {
-            let SharingAttribute::Reduction { operation, .. } = &sharing.attribute else {
+            let SharingAttribute::Reduction { operation, section } = &sharing.attribute else {
                 return false;
             };
             let ty = types.object_type(self.program.symbols[sharing.symbol].ty);
@@ -132,7 +133,9 @@ impl Host<'_> {
                 types.category(types.innermost_element(ty)),
                 Category::Aggregate | Category::Unknown
             );
-            is_class && !matches!(operation, ReductionOperation::Declared(_))
+            let is_pointer = types.category(ty) == Category::Pointer
+                && section.as_ref().is_some_and(|steps| steps.is_empty());
+            (is_class || is_pointer) && !matches!(operation, ReductionOperation::Declared(_))
         })
     }
 

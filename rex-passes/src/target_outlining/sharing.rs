@@ -8,7 +8,9 @@ use rex_ir::kernel::{
 use rex_ir::map::{PathStep, StepKind};
 use rex_ir::namer;
 use rex_ir::program::Program;
-use rex_ir::region::{CapturedObject, Construct, DataSharing, SharingAttribute, Transport};
+use rex_ir::region::{
+    CapturedObject, Construct, DataSharing, ReductionOperation, SharingAttribute, Transport,
+};
 use rex_ir::symbol::SymbolId;
 use rex_ir::ty::{Category, Extent, TypeId, TypeKind};
 use rex_syntax::TextRange;
@@ -242,7 +244,7 @@ impl Planner<'_> {
             };
             let name = self.program.name(sharing.symbol).clone();
             let ty = self.value_type(sharing.symbol);
-            match self.reduction_extent(sharing, section.as_deref(), ty) {
+            match self.reduction_extent(sharing, (operation, section.as_deref()), ty) {
                 Ok(extent) => plans.push(ReductionPlan {
                     target: target(&name),
                     name,
@@ -261,7 +263,7 @@ impl Planner<'_> {
     fn reduction_extent(
         &self,
         sharing: &DataSharing,
-        section: Option<&[PathStep]>,
+        (operation, section): (&ReductionOperation, Option<&[PathStep]>),
         ty: TypeId,
     ) -> Result<ReductionExtent, Box<Diagnostic>> {
         let types = &self.program.types;
@@ -279,7 +281,8 @@ impl Planner<'_> {
         };
         let is_array = matches!(types.get(types.desugar(ty)).kind, TypeKind::Array { .. });
         if steps.is_empty() {
-            if types.category(ty) == Category::Pointer {
+            let is_ordered = matches!(operation, ReductionOperation::Min | ReductionOperation::Max);
+            if types.category(ty) == Category::Pointer && !is_ordered {
                 return Err(Box::new(
                     refuse(
                         Code::ReductionOperand,

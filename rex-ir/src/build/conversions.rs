@@ -28,6 +28,7 @@ impl<'u> Builder<'u> {
         }
         if has_code {
             self.spell_case_ranges();
+            self.refuse_type_information();
             self.count_types_of_packs();
             self.name_functions();
             self.mark_local_methods();

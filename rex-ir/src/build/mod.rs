@@ -51,6 +51,7 @@ mod sharing_rules;
 mod spelled;
 mod static_members;
 mod tasks;
+mod type_information;
 mod types;
 mod views;
 

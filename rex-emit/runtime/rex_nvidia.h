@@ -913,8 +913,8 @@ template <typename Value> struct rex_captured {
   static REX_DEVICE rex_type rex_get(uint64_t slot) { return rex_get(slot, std::integral_constant<bool, is_object>()); }
 
 private:
-  static REX_DEVICE Value &rex_get(uint64_t slot, std::true_type) { return *reinterpret_cast<Value *>(slot); }
-  static REX_DEVICE Plain rex_get(uint64_t slot, std::false_type) { return rex_literal<Plain>(slot); }
+  static REX_DEVICE rex_type rex_get(uint64_t slot, std::true_type) { return *reinterpret_cast<Value *>(slot); }
+  static REX_DEVICE rex_type rex_get(uint64_t slot, std::false_type) { return rex_literal<Plain>(slot); }
 };
 template <typename Value> struct rex_captured<Value &> : rex_captured<Value> {};
 

@@ -112,7 +112,7 @@ pub fn device_reference(program: &Program, symbol: SymbolId) -> SmolStr {
 /// # Source
 /// Itanium C++ ABI, 5.1.6: a variable inside a function is `_ZZ`, the function's encoding, `E`, its own name.
 fn device_static_member(program: &Program, symbol: SymbolId) -> SmolStr {
-    let function = static_storage(program.name(symbol));
+    let function = static_storage(program.symbols[symbol].declared_name());
     // A function has the tags of what it returns, as a variable has those of its type.
     let encoding = mangled(program, symbol, function);
     let encoding = encoding.trim_start_matches("_Z");
@@ -188,7 +188,11 @@ pub fn host_pointer(program: &Program, symbol: SymbolId) -> SmolStr {
     let qualified = program.symbols[symbol].qualified_name();
     match program.static_members.get(&symbol) {
         Some(member) => {
-            let own = format_smolstr!("{}::{}", member.class_path, program.name(symbol));
+            let own = format_smolstr!(
+                "{}::{}",
+                member.class_path,
+                program.symbols[symbol].declared_name()
+            );
             let namespaces = qualified.strip_suffix(&*own).unwrap_or_default();
             reference_pointer(&format!("{namespaces}{}", identifier(&own)))
         }

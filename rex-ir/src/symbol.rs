@@ -69,7 +69,7 @@ impl Symbol {
     /// The name that its declaration gives it: where others have that, too, kernels call it otherwise.
     pub fn declared_name(&self) -> &str {
         match &self.spelled {
-            Some(spelled) if self.kind == SymbolKind::Global => {
+            Some(spelled) if matches!(self.kind, SymbolKind::Global | SymbolKind::StaticField) => {
                 spelled.rsplit("::").next().unwrap_or(spelled)
             }
             _ => &self.name,

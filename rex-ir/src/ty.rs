@@ -124,6 +124,11 @@ pub struct Record {
 }
 
 impl Record {
+    /// Whether it is what a class template is for some arguments: `template <> struct Box<int> { .. }`.
+    pub fn is_specialization(&self) -> bool {
+        self.name.contains('<')
+    }
+
     /// The member function of this name; the first of several.
     pub fn method(&self, name: &str) -> Option<&Method> {
         self.methods.iter().find(|method| method.name == name)

@@ -151,13 +151,13 @@ pub(super) fn definition(program: &Program, symbol: SymbolId) -> Vec<String> {
 
 /// The statement that constructs a member.
 pub(super) fn construction(program: &Program, symbol: SymbolId) -> String {
-    let member = namer::static_constructor(program.name(symbol));
+    let member = namer::static_constructor(program.symbols[symbol].declared_name());
     format!("{}{member}();", class_of(program, symbol))
 }
 
 /// An expression for the object, or for the pointer to it, that the entry of a member stands for.
 pub(super) fn entry_object(program: &Program, symbol: SymbolId) -> String {
-    let function = namer::static_storage(program.name(symbol));
+    let function = namer::static_storage(program.symbols[symbol].declared_name());
     format!("{}{function}()", class_of(program, symbol))
 }
 
@@ -214,7 +214,7 @@ impl<'p> Member<'p> {
     }
 
     fn accessor(&self) -> SmolStr {
-        let name = self.program.name(self.symbol);
+        let name = self.program.symbols[self.symbol].declared_name();
         match self.has_accessor() {
             true => namer::static_accessor(name),
             false => namer::static_storage(name),
@@ -228,7 +228,7 @@ impl<'p> Member<'p> {
 
     /// The heads of the accessor and of the function that has the object; no accessor where it is the same.
     fn heads(&self) -> [String; 2] {
-        let name = self.program.name(self.symbol);
+        let name = self.program.symbols[self.symbol].declared_name();
         let accessor = format!("{}()", namer::static_accessor(name));
         let storage = format!("{}()", namer::static_storage(name));
         if self.known.is_constant {
@@ -249,7 +249,7 @@ impl<'p> Member<'p> {
 
     /// The same, as a definition outside the class has them: `-> type`.
     fn heads_outside(&self, class: &str, ty: &str) -> [String; 2] {
-        let name = self.program.name(self.symbol);
+        let name = self.program.symbols[self.symbol].declared_name();
         [
             format!("auto {class}{}() -> {ty}", namer::static_accessor(name)),
             format!("auto {class}{}() -> {ty}", namer::static_storage(name)),
@@ -267,7 +267,7 @@ impl<'p> Member<'p> {
         let [accessor, storage] = self.heads();
         let mut lines = Vec::new();
         let declared = |head: &str, body: &str| format!("{STEP}static {BOTH_SIDES}{head}{body}");
-        let name = self.program.name(self.symbol);
+        let name = self.program.symbols[self.symbol].declared_name();
         let is_pointer = self.storage.is_behind_pointer();
         if !accessor.is_empty() {
             let body = match is_pointer {
@@ -332,7 +332,9 @@ impl<'p> Member<'p> {
         }
         let found = &self.program.symbols[self.symbol];
         let declared = self.program.text(name);
-        let class = declared.strip_suffix(&*found.name).unwrap_or_default();
+        let class = declared
+            .strip_suffix(found.declared_name())
+            .unwrap_or_default();
         // The type that a specialization has is not that of the template.
         let is_own = found.declared_at == Some(name);
         let ty = match is_own {
@@ -349,11 +351,11 @@ impl<'p> Member<'p> {
         };
         let mut lines = vec![format!("{BOTH_SIDES}inline {storage}{body}")];
         if self.has_accessor() {
-            let function = namer::static_storage(&found.name);
+            let function = namer::static_storage(found.declared_name());
             lines.push(format!("{BOTH_SIDES}{accessor} {{ return {function}(); }}"));
         }
         if self.storage == DeviceStorage::Constructed {
-            let constructor = namer::static_constructor(&found.name);
+            let constructor = namer::static_constructor(found.declared_name());
             lines.push(format!(
                 "{BOTH_SIDES}inline void {class}{constructor}(){}",
                 self.constructor_body(value)
@@ -398,7 +400,7 @@ impl<'p> Member<'p> {
         };
         format!(
             " {{ new ((void *)&{}()) {ty}{value}; }}",
-            namer::static_storage(&found.name)
+            namer::static_storage(found.declared_name())
         )
     }
 
@@ -449,7 +451,7 @@ pub(super) fn in_macro(program: &Program, text: &str) -> String {
         }
         let named = program.static_members.iter().find(|(symbol, member)| {
             let path = &member.class_path;
-            program.name(**symbol) == name.text(text)
+            program.symbols[**symbol].declared_name() == name.text(text)
                 && path.rsplit("::").next() == Some(class.text(text))
         });
         if let Some(word) = named.and_then(|(symbol, _)| word(program, *symbol)) {

@@ -8,7 +8,7 @@ use smol_str::{SmolStr, format_smolstr};
 use super::Builder;
 use crate::namer;
 use crate::symbol::{SymbolId, SymbolKind};
-use crate::ty::{Extent, Meaning, RecordId, Type, TypeId, TypeKind};
+use crate::ty::{Category, Extent, Meaning, RecordId, Type, TypeId, TypeKind};
 
 /// A variable, where it is declared, and a region where its type has hidden words.
 #[derive(Clone, Copy)]
@@ -107,8 +107,24 @@ impl Builder<'_> {
             let declared = self.symbols[symbol].declared_at;
             declared.map_or(self.scopes.root(), |at| self.scopes.innermost(at))
         };
+        // A class template and its members outside have each a head with the same parameters.
+        let is_again = self.is_template_parameter(meant) && self.is_template_parameter(seen);
         // One thing may be declared several times in a scope.
-        meant != seen && scope(seen) != scope(meant) && scope(seen) != self.scopes.root()
+        meant != seen
+            && !is_again
+            && scope(seen) != scope(meant)
+            && scope(seen) != self.scopes.root()
+    }
+
+    fn is_template_parameter(&self, symbol: SymbolId) -> bool {
+        let found = &self.symbols[symbol];
+        match found.kind {
+            SymbolKind::TemplateValue => true,
+            SymbolKind::Type => {
+                found.declaration.is_none() && self.types.category(found.ty) == Category::Dependent
+            }
+            _ => false,
+        }
     }
 
     fn in_plain_words(&mut self, ty: TypeId, hidden: Hidden, dimension: u8) -> TypeId {

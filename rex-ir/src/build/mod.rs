@@ -48,6 +48,7 @@ mod requires;
 mod scopes;
 mod selections;
 mod sharing_rules;
+mod specializations;
 mod spelled;
 mod static_members;
 mod tasks;
@@ -68,6 +69,7 @@ use rex_syntax::source::{FileRange, SourceMap};
 use rex_syntax::unit::Unit;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
+use specializations::PartialMembers;
 
 use self::qualified::NamespaceAliases;
 use self::regions::{LocalUsing, local_usings};
@@ -188,6 +190,7 @@ struct Builder<'u> {
     class_scopes: FxHashMap<RecordId, ScopeId>,
     /// Static data members by class and name.
     static_fields: FxHashMap<(RecordId, SmolStr), SymbolId>,
+    partial_members: PartialMembers,
     /// Symbols for what one name does not say: members of the own object as variables, static members of instantiations.
     spelled_symbols: FxHashMap<SmolStr, SymbolId>,
     /// Those of them that are constants of their class.
@@ -281,6 +284,7 @@ impl<'u> Builder<'u> {
             alias_templates: Vec::new(),
             class_scopes: FxHashMap::default(),
             static_fields: FxHashMap::default(),
+            partial_members: PartialMembers::default(),
             spelled_symbols: FxHashMap::default(),
             constant_fields: FxHashMap::default(),
             local_usings: FxHashMap::default(),

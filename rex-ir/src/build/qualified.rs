@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use smol_str::{SmolStr, format_smolstr};
 
 use super::Builder;
-use super::names::{last_component, without_arguments};
+use super::names::{last_component, split_qualifier, without_arguments};
 use crate::namer;
 use crate::region::MacroCall;
 use crate::symbol::{Symbol, SymbolId, SymbolKind};
@@ -61,9 +61,9 @@ impl<'u> Builder<'u> {
 
     /// The data member that a name means which is qualified with its class or one derived from that: `Base::member`.
     pub(super) fn find_field(&mut self, text: &str, at: TextRange) -> Option<SymbolId> {
-        let plain = without_arguments(text);
-        let (qualifier, name) = plain.rsplit_once("::")?;
+        let (qualifier, name) = split_qualifier(text)?;
         let class = self.class_named(qualifier, at)?;
+        let name = name.trim();
         self.ancestry(class, at).into_iter().find_map(|class| {
             let scope = self.scopes.scope(*self.class_scopes.get(&class)?);
             let mut members = scope.names.get(name)?.iter().rev().copied();
@@ -86,8 +86,10 @@ impl<'u> Builder<'u> {
     pub(super) fn find_qualified(&self, text: &str, at: TextRange) -> Option<SymbolId> {
         let plain = without_arguments(text);
         let (qualifier, name) = plain.rsplit_once("::")?;
-        if let Some(class) = self.class_named(qualifier, at) {
-            return self.static_field(class, name, at, 0);
+        let (of_class, _) = split_qualifier(text)?;
+        if let Some(class) = self.class_named(of_class, at) {
+            let declared = self.static_field(class, name, at, 0);
+            return declared.or_else(|| self.members_of_specializations(class, name).next());
         }
         let candidates = self.scopes.scope(self.scopes.root()).names.get(name)?;
         let of = |symbol: SymbolId| self.symbols[symbol].named_qualifier();
@@ -227,7 +229,7 @@ impl<'u> Builder<'u> {
             SymbolKind::Global => true,
             SymbolKind::StaticField => {
                 let member = self.static_members.get(&symbol);
-                member.is_none_or(|member| !member.is_of_template)
+                member.is_none_or(|member| !member.has_arguments())
             }
             _ => false,
         };

@@ -23,7 +23,7 @@ impl Builder<'_> {
             let mut names = text.rsplit("::").map(str::trim);
             member.is_some_and(|member| {
                 let class = &self.types.records[member.record].name;
-                member.is_of_template && names.nth(1) != Some(class)
+                member.has_arguments() && names.nth(1) != Some(class)
             })
         };
         let is_instance = self.symbols[found].kind == SymbolKind::StaticField
@@ -166,9 +166,13 @@ impl Builder<'_> {
         symbol
     }
 
-    /// The class that a qualifier without template arguments names: `Shape::Inner` of `geo::Shape::Inner`.
+    /// The class that a qualifier names: `Shape::Inner` of `geo::Shape::Inner`.
     pub(super) fn class_named(&self, qualifier: &str, at: TextRange) -> Option<RecordId> {
-        let mut parts = qualifier.split("::").map(str::trim);
+        if let Some(class) = self.specialization(qualifier, at) {
+            return Some(class);
+        }
+        let plain = without_arguments(qualifier);
+        let mut parts = plain.split("::");
         let record_of = |symbol: SymbolId| {
             let ty = self.types.desugar(self.symbols[symbol].ty);
             self.types.record(ty).or_else(|| {

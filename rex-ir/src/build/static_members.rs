@@ -59,6 +59,7 @@ impl<'u> Builder<'u> {
                     // Without arguments, only the class itself and those that inherit from it name it.
                     found.spelled = Some(Box::new(found.name.clone()));
                 }
+                self.note_member_of_specialization(record, symbol, is_of_template);
                 self.static_members.insert(
                     symbol,
                     StaticMember {
@@ -236,10 +237,7 @@ impl<'u> Builder<'u> {
             return None;
         }
         self.types.records[class].bases.iter().find_map(|base| {
-            let base = super::names::without_arguments(base);
-            let base = super::names::last_component(&base);
-            let base = self.scopes.resolve_type(&self.symbols, base, at)?;
-            let base = self.types.record(self.symbols[base].ty)?;
+            let base = self.class_with_arguments(base, at)?;
             self.static_field(base, name, at, depth + 1)
         })
     }

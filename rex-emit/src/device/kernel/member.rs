@@ -44,6 +44,11 @@ pub(super) fn member_function(program: &Program, kernel: &Kernel, at: At) -> Vec
     let mut lines = vec![format!("{} {{", member_head(program, kernel, at))];
     lines.extend(body(program, kernel));
     lines.push("}".to_string());
+    if at == At::Outside && is_of_specialized_function(program, kernel) {
+        // No template is a function of C.
+        lines.insert(0, "extern \"C++\" {".to_string());
+        lines.push("}".to_string());
+    }
     lines
 }
 
@@ -165,6 +170,21 @@ fn own_parameters(kernel: &Kernel) -> impl Iterator<Item = &Parameter> {
         .filter(|parameter| parameter.object != CapturedObject::This)
 }
 
+/// Whether the function around a kernel is what a member of a class template is for some arguments: `template <> void Box<int>::fill() { .. }`.
+fn is_of_specialized_function(program: &Program, kernel: &Kernel) -> bool {
+    let function = function(program, kernel);
+    let membership = function.membership.as_ref();
+    membership.is_some_and(|membership| {
+        let record = membership
+            .record
+            .map(|record| &program.types.records[record]);
+        let qualifier = membership.qualifier.as_deref().unwrap_or_default();
+        function.class_heads.is_empty()
+            && qualifier.ends_with(">::")
+            && record.is_some_and(|record| !record.is_specialization())
+    })
+}
+
 fn member_head(program: &Program, kernel: &Kernel, at: At) -> String {
     let membership = function(program, kernel).membership.as_ref();
     let is_const = membership.is_some_and(|membership| membership.is_const);
@@ -185,6 +205,10 @@ fn member_head(program: &Program, kernel: &Kernel, at: At) -> String {
         .chain(&own_head(program, kernel))
         .map(|head| format!("template <{}> ", head.parameters))
         .collect();
+    let heads = match at == At::Outside && is_of_specialized_function(program, kernel) {
+        true => format!("template <> {heads}"),
+        false => heads,
+    };
     let is_static = !has_object(kernel);
     let parameters: Vec<String> = own_parameters(kernel)
         .map(|parameter| declare(program, parameter))

@@ -5,7 +5,7 @@ use smol_str::SmolStr;
 
 use super::members::member_of_this;
 use crate::build::Builder;
-use crate::build::names::{last_component, without_arguments};
+use crate::build::names::{last_component, split_qualifier};
 use crate::build::qualified::qualified_names;
 use crate::map::MapItem;
 use crate::region::{CapturedObject, ConstructId, MacroCall};
@@ -71,8 +71,8 @@ impl Builder<'_> {
         let symbol = self.resolve_qualified(self.text(name), name);
         let symbol = symbol.filter(|symbol| addressed.contains(symbol));
         symbol.or_else(|| {
-            let (class, member) = self.text(name).rsplit_once("::")?;
-            self.class_named(&without_arguments(class), name)?;
+            let (class, member) = split_qualifier(self.text(name))?;
+            self.class_named(class, name)?;
             self.own_member_named(member.trim(), addressed)
         })
     }

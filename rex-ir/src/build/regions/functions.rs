@@ -33,7 +33,10 @@ impl<'u> Builder<'u> {
             }
             let range = self.functions[id].range;
             let members = uses_in(&self.static_member_uses, range);
-            globals.extend(members.map(|(_, symbol)| symbol));
+            for (_, symbol) in members {
+                globals.insert(symbol);
+                globals.extend(self.specializations_of_member(symbol));
+            }
             self.functions[id].calls = calls;
             self.functions[id].globals = globals.into_iter().collect();
         }

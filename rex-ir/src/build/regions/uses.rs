@@ -377,6 +377,7 @@ impl<'u> Builder<'u> {
 
     pub(super) fn use_global(&self, symbol: SymbolId, uses: &mut Uses) {
         uses.globals.insert(symbol);
+        uses.globals.extend(self.specializations_of_member(symbol));
     }
 
     /// Whether a use may change the variable.

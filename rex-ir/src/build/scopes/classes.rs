@@ -10,7 +10,7 @@ use super::{Context, Visit};
 use crate::build::Builder;
 use crate::build::names::{last_component, without_arguments};
 use crate::symbol::{ScopeId, Symbol, SymbolKind};
-use crate::ty::{RecordId, TypeId};
+use crate::ty::RecordId;
 
 /// The class whose body surrounds a node.
 #[derive(Clone)]
@@ -39,9 +39,10 @@ impl<'u> Builder<'u> {
         }
         let inner = self.scopes.open(scope, body.range());
         let class_name = name.map(|name| SmolStr::from(last_component(name.text())));
-        let path = class_name.as_ref().map(|class| match &context.class {
-            Some(outer) => format_smolstr!("{}::{class}", outer.path),
-            None => class.clone(),
+        let path = name.map(|name| match &context.class {
+            Some(outer) => format_smolstr!("{}::{}", outer.path, name.text()),
+            // Perhaps one of a namespace or class that has declared it.
+            None => name.text().into(),
         });
         let record = self.types.record(ty);
         if let Some(record) = record {
@@ -121,12 +122,13 @@ impl<'u> Builder<'u> {
     /// The base classes that can be read.
     fn bases_of(&mut self, record: RecordId, at: TextRange) -> Vec<RecordId> {
         let bases = self.types.records[record].bases.clone();
-        let named = bases.iter().map(|base| without_arguments(base));
-        let types: Vec<TypeId> = named.map(|name| self.named_type(&name, at)).collect();
-        types
-            .into_iter()
-            .filter_map(|ty| self.types.record(ty))
-            .collect()
+        let record_of = |base: &SmolStr| {
+            self.specialization(base, at).or_else(|| {
+                let ty = self.named_type(&without_arguments(base), at);
+                self.types.record(ty)
+            })
+        };
+        bases.iter().filter_map(record_of).collect()
     }
 
     /// A class and all its bases that can be read, the nearest first.

@@ -10,7 +10,7 @@ use super::{Context, Visit};
 use crate::build::Builder;
 use crate::build::names::{function_name, last_component, namespaces_around, without_arguments};
 use crate::build::types::{declared_name, function_declarator, has_storage, is_marked_virtual};
-use crate::item::{Function, Membership};
+use crate::item::{Function, Membership, TemplateHead};
 use crate::symbol::{ScopeId, SymbolKind};
 use crate::ty::TypeKind;
 
@@ -32,7 +32,7 @@ impl<'u> Builder<'u> {
         let mut class = context.class.clone();
         let mut qualifier = None;
         if class.is_none() {
-            class = self.class_of_qualified(name.text(), &unqualified, node.range());
+            class = self.class_of_qualified(name.text(), &unqualified, node, &context.heads);
             qualifier = class
                 .as_ref()
                 .and(name.text().strip_suffix(unqualified.as_str()));
@@ -41,7 +41,12 @@ impl<'u> Builder<'u> {
         let mut class_heads = context.function_heads.clone();
         class_heads.extend(context.class_heads.iter().cloned());
         if let Some(qualifier) = qualifier {
-            let of_classes = qualifier.matches("<").count().min(heads.len());
+            let record = class.as_ref().and_then(|class| class.record);
+            let of_classes = match record.is_some_and(|record| self.is_full_specialization(record))
+            {
+                true => 0,
+                false => qualifier.matches("<").count().min(heads.len()),
+            };
             class_heads.extend(heads.drain(..of_classes));
         }
         let inner = self.scopes.open(scope, node.range());
@@ -149,12 +154,21 @@ impl<'u> Builder<'u> {
         &mut self,
         name: &str,
         unqualified: &str,
-        at: TextRange,
+        function: Node<'u>,
+        heads: &[TemplateHead],
     ) -> Option<ClassContext> {
+        let at = function.range();
         let qualifier = name
             .strip_suffix(unqualified)?
             .trim_end()
             .strip_suffix("::")?;
+        if let Some(record) = self.specialization(qualifier, at) {
+            return Some(ClassContext {
+                name: last_component(qualifier).into(),
+                record: Some(record),
+                path: qualifier.into(),
+            });
+        }
         let plain = without_arguments(qualifier);
         let class = last_component(&plain);
         let ty = self.named_type(class, at);
@@ -165,7 +179,11 @@ impl<'u> Builder<'u> {
         is_class.then(|| ClassContext {
             name,
             record,
-            path: plain.into(),
+            path: match heads.is_empty() {
+                // What it is for some arguments: `template <> void Box<int>::fill() { .. }`.
+                true => qualifier.into(),
+                false => plain.into(),
+            },
         })
     }
 }

@@ -3,6 +3,7 @@
 use rex_syntax::TextRange;
 use rex_syntax::cst::Node;
 use rex_syntax::kind::{Field, Kind};
+use rex_syntax::source::Language;
 use smol_str::format_smolstr;
 
 use crate::build::Builder;
@@ -108,7 +109,9 @@ impl<'u> Builder<'u> {
             format_smolstr!("{keyword} {}", name.text()),
             symbol,
         );
-        if self.unit.language == rex_syntax::source::Language::Cxx {
+        if name.text().ends_with('>') {
+            self.declare_specialization(scope, name.text(), symbol);
+        } else if self.unit.language == Language::Cxx {
             self.scopes.declare(
                 &self.symbols,
                 scope,

@@ -93,10 +93,10 @@ impl Builder<'_> {
                     .field(Field::Name)
                     .map_or("", |name| name.text())
                     .to_string();
-                let class = self
-                    .scopes
-                    .resolve(&self.symbols, &name, at)
-                    .and_then(|id| self.types.record(self.symbols[id].ty));
+                let class = self.specialization(&text, at).or_else(|| {
+                    let template = self.scopes.resolve(&self.symbols, &name, at)?;
+                    self.types.record(self.symbols[template].ty)
+                });
                 // Named by what a kernel may not have yet: the compiler tells.
                 if self.names_variable_in_decltype(node, at) {
                     return self.types.named(text, Meaning::Auto);

@@ -6,13 +6,16 @@ use rex_syntax::source::Language;
 
 use super::arithmetic::WELL_KNOWN;
 use crate::build::Builder;
-use crate::build::names::{last_component, split_qualifier, without_arguments};
+use crate::build::names::{last_component, split_qualifier};
 use crate::symbol::SymbolKind;
 use crate::ty::{Meaning, TypeId, TypeKind};
 
 impl Builder<'_> {
     /// The type a name means; its spelling stays the name.
     pub(in crate::build) fn named_type(&mut self, name: &str, at: TextRange) -> TypeId {
+        if let Some(class) = self.specialization(name, at) {
+            return self.types.named(name, Meaning::Record(Some(class)));
+        }
         if let Some(symbol) = self.scopes.resolve_type(&self.symbols, name, at) {
             return self.alias(name, self.symbols[symbol].ty);
         }
@@ -75,10 +78,7 @@ impl Builder<'_> {
     /// The type that a class declares: `Table::value_type`.
     fn member_type_name(&self, name: &str, at: TextRange) -> Option<crate::symbol::SymbolId> {
         let (qualifier, member) = split_qualifier(name)?;
-        let class = without_arguments(qualifier);
-        let class = last_component(&class);
-        let class = self.scopes.resolve_type(&self.symbols, class, at)?;
-        let record = self.types.record(self.symbols[class].ty)?;
+        let record = self.class_with_arguments(qualifier, at)?;
         let scope = self.scopes.scope(*self.class_scopes.get(&record)?);
         let found = scope.names.get(member.trim())?.last().copied()?;
         (self.symbols[found].kind == SymbolKind::Type).then_some(found)

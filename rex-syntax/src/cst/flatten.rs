@@ -2,14 +2,15 @@
 
 use std::cell::RefCell;
 
-use text_size::TextRange;
+use text_size::{TextRange, TextSize};
 
 use super::chains::Chain;
 use super::cuts::{Cut, ListCut, cut};
 use super::entry::Entry;
 use super::grammar::Grammar;
-use super::list::{Event, List, Place};
+use super::list::{Event, List, Place, SequencePart};
 use super::pieces::pieces;
+use crate::kind::Kind;
 use crate::lex;
 use crate::source::Language;
 
@@ -111,7 +112,15 @@ impl Reader<'_> {
             return None;
         }
         match cut(self.text, range, self.piece, self.language)? {
-            Cut::List(cut) => self.add_list(list, range, around, &cut),
+            Cut::List(cut) => {
+                let (mark, depth) = (list.entries.len(), list.open.len());
+                if self.add_list(list, range, around, &cut).is_some() {
+                    return Some(());
+                }
+                list.entries.truncate(mark);
+                list.open.truncate(depth);
+                self.add_sequence(list, range, around, &cut)
+            }
             Cut::Chain(chain) => self.add_chain(list, range, around, &chain),
         }
     }
@@ -145,6 +154,58 @@ impl Reader<'_> {
             parts.try_for_each(|&part| self.add(list, part, &inner))
         })?;
         is_added.then_some(())
+    }
+
+    /// The same for a list that is an expression: `f(1), f(2), f(3)`.
+    fn add_sequence(
+        &mut self,
+        list: &mut List,
+        range: TextRange,
+        around: &Around,
+        cut: &ListCut,
+    ) -> Option<()> {
+        let before = TextRange::new(range.start(), cut.inside.start());
+        let behind = TextRange::new(cut.inside.end(), range.end());
+        let first_end = last_token(self.text, before)?;
+        let end = last_token(self.text, cut.inside)?;
+        let has_comments =
+            lex::tokens(self.text, cut.inside).any(|token| token.kind == lex::TokenKind::Comment);
+        let frame = self.parsed(&around.with(&[before, behind]))?;
+        if has_comments || frame.root_node().has_error() {
+            return None;
+        }
+        let inner = around.within(before, behind);
+        let mut first: Option<(TextRange, usize)> = None;
+        list.append(&frame, range, around.place(), |list, event| match event {
+            Event::Opens(entry) => {
+                let is_first = first.is_none() && entry.end == first_end;
+                let holder = list.innermost()?.kind;
+                if is_first && entry.kind.is_expression() && may_hold_sequence(holder) {
+                    list.open_chain(1, entry);
+                    first = Some((entry.range(), list.open.len()));
+                }
+                Some(())
+            }
+            Event::Closed(entry) if first == Some((entry.range(), list.open.len())) => {
+                for (idx, part) in cut.parts.iter().enumerate() {
+                    let parsed = self.parsed(&inner.with(&[*part]))?;
+                    let place = match idx + 1 == cut.parts.len() {
+                        true => SequencePart::Last,
+                        false => SequencePart::Other,
+                    };
+                    if parsed.root_node().has_error() {
+                        return None;
+                    }
+                    let part_end = last_token(self.text, *part)?;
+                    list.append_sequence(&parsed, &entry, (part_end, end), place)?;
+                }
+                let (_, depth) = first?;
+                list.close_to(depth - 1);
+                Some(())
+            }
+            Event::Closed(_) => Some(()),
+        })?;
+        first.map(drop)
     }
 
     fn add_chain(
@@ -190,6 +251,20 @@ impl Reader<'_> {
         self.parser.set_included_ranges(&ranges).ok()?;
         self.parser.parse(self.text, None)
     }
+}
+
+/// Whether a node may have an expression with commas for its only operand.
+fn may_hold_sequence(kind: Kind) -> bool {
+    matches!(
+        kind,
+        Kind::ExpressionStatement | Kind::ParenthesizedExpression | Kind::ReturnStatement
+    )
+}
+
+/// The end of the last token.
+fn last_token(text: &str, range: TextRange) -> Option<TextSize> {
+    let last = lex::significant_tokens(text, range).last()?;
+    Some(last.range.end())
 }
 
 /// Whether an item is cut into parts that parse, for tests.

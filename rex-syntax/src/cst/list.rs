@@ -25,6 +25,14 @@ pub(super) enum Event<'e> {
     Closed(Entry),
 }
 
+/// Which part of an expression with commas is added.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum SequencePart {
+    /// The one that ends it.
+    Last,
+    Other,
+}
+
 /// How many nodes to make room for. Room that is not used costs nothing, a list that grows is copied.
 fn expected(length: usize) -> usize {
     const LONG: usize = 8 << 20;
@@ -190,6 +198,63 @@ impl List {
             self.close();
         }
         Some(())
+    }
+
+    /// Adds what the parser read of a part of an expression with commas, from the comma behind its first operand or the part before it on. Every comma
+    /// has all behind it as its second operand, and its node stays open. `ends` are the ends of the part and of the whole. Nothing if the parser read something else.
+    pub(super) fn append_sequence(
+        &mut self,
+        parsed: &tree_sitter::Tree,
+        first: &Entry,
+        ends: (TextSize, TextSize),
+        part: SequencePart,
+    ) -> Option<()> {
+        let (part_end, end) = ends;
+        let mut cursor = parsed.walk();
+        let whole = TextRange::new(first.start, part_end);
+        let is_whole =
+            |entry: &Entry| entry.kind == Kind::CommaExpression && entry.range() == whole;
+        while !is_whole(&self.entry(&cursor)) {
+            cursor.goto_first_child_for_byte(whole.start().into())?;
+        }
+        let mut link = self.entry(&cursor);
+        link.end = end;
+        let known = &mut self.entries[*self.open.last()? as usize];
+        if known.kind != Kind::CommaExpression {
+            (link.parent, link.field) = (known.parent, known.field);
+            *known = link;
+        }
+        cursor.goto_first_child();
+        let read = self.entry(&cursor);
+        if (read.kind, read.range()) != (first.kind, first.range()) {
+            return None;
+        }
+        while cursor.goto_next_sibling() {
+            let operand = self.entry(&cursor);
+            let is_operand = operand.field == Some(Field::Right);
+            let is_nested = is_operand && operand.kind == Kind::CommaExpression;
+            if !is_operand || (!is_nested && part == SequencePart::Last) {
+                self.append_subtree(&mut cursor);
+                continue;
+            }
+            link.field = Some(Field::Right);
+            link.start = operand.start;
+            self.open(link);
+            if is_nested {
+                cursor.goto_first_child();
+            }
+            let left = self.entries.len();
+            self.append_subtree(&mut cursor);
+            self.entries[left].field = Some(Field::Left);
+        }
+        Some(())
+    }
+
+    /// Closes the innermost open nodes until so many are open.
+    pub(super) fn close_to(&mut self, n_open: usize) {
+        while self.open.len() > n_open {
+            self.close();
+        }
     }
 
     /// Lets the open nodes that end at a place end at another.

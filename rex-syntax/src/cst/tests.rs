@@ -267,6 +267,13 @@ fn long_lists_and_chains_parse_in_parts_as_the_whole_does() {
             ", 3 };",
         ),
         ("int f(void) { l: a", " && !b#", "; }"),
+        ("int f(void) { return g(1)", ", g(#, #) + b#, c = #", "; }"),
+        (
+            "void f(void) { if (a) { b = 1",
+            ", b# = # * (#, 2)",
+            "; } return; }",
+        ),
+        ("int f(void) { return 1 + (a", ", b[#], -#", ") * 2; }"),
     ] {
         let items: String = (0..60).map(|n| item.replace('#', &n.to_string())).collect();
         let text = format!("static int before; {before}{items}{behind} static int behind;");

@@ -69,6 +69,38 @@ const SHAPES: &[Shape] = &[
         most: 50,
     },
     Shape {
+        name: "names in a sum",
+        head: "int f(int a) {\n#pragma omp target\n ;\n return ",
+        item: "a",
+        separator: "+",
+        tail: ";\n}\n",
+        most: 50,
+    },
+    Shape {
+        name: "an expression with commas",
+        head: "int g(int);\nint f(int a) {\n#pragma omp target\n ;\n return ",
+        item: "g(@)",
+        separator: ", ",
+        tail: ";\n}\n",
+        most: 50,
+    },
+    Shape {
+        name: "an enumeration",
+        head: "enum {\n",
+        item: "e@",
+        separator: ",\n",
+        tail: "};\nvoid f(void) {\n#pragma omp target\n ;\n}\n",
+        most: 50,
+    },
+    Shape {
+        name: "prototypes",
+        head: "void f(void) {\n#pragma omp target\n ;\n}\n",
+        item: "int f@(int a, int b);",
+        separator: "\n",
+        tail: "\n",
+        most: 50,
+    },
+    Shape {
         name: "functions",
         head: "void f(int s) {\n#pragma omp target map(s)\n s = 1;\n}\n",
         item: "static int g@(int a, int b) {\n  return a * b + @;\n}",
@@ -106,7 +138,7 @@ void f@(int *list, int length, int *sum) {
         item: "void f@(int *a) {\n#pragma omp target map(a[0:4])\n a[0] = @;\n}",
         separator: "\n",
         tail: "\n",
-        most: 120,
+        most: 105,
     },
 ];
 

@@ -2,12 +2,14 @@
 //!
 //! A pass never formats C. It says `&a[lower]` as [`Expr::AddressOf`] of [`Expr::Index`]; the emitter prints it with the parentheses it needs.
 
+use std::sync::Arc;
+
 use rex_syntax::TextRange;
 use smol_str::SmolStr;
 
 use crate::ty::TypeId;
 
-/// An expression of generated host or device code.
+/// An expression of generated host or device code. Copies share their operands: entries of maps name one object several times.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Expr {
     /// An integer constant.
@@ -17,42 +19,46 @@ pub enum Expr {
     /// The user's expression, verbatim.
     Source(TextRange),
     /// The user's expression with another expression in place of one name: an operand of a mapper.
-    Bound {
-        /// The user's expression.
-        range: TextRange,
-        /// The mapper's variable.
-        name: SmolStr,
-        /// The object that is mapped.
-        value: Box<Expr>,
-    },
+    Bound(Arc<BoundExpr>),
     /// The user's words, from a place that has no range in the unit (a header, a declarator).
     Words(SmolStr),
     /// `&operand`
-    AddressOf(Box<Expr>),
+    AddressOf(Arc<Expr>),
     /// `*operand`
-    Deref(Box<Expr>),
+    Deref(Arc<Expr>),
     /// `base[index]`
-    Index(Box<Expr>, Box<Expr>),
+    Index(Arc<Expr>, Arc<Expr>),
     /// `base.name`
-    Member(Box<Expr>, SmolStr),
+    Member(Arc<Expr>, SmolStr),
     /// `base->name`
-    Arrow(Box<Expr>, SmolStr),
+    Arrow(Arc<Expr>, SmolStr),
     /// `sizeof(operand)`
-    SizeOf(Box<Expr>),
+    SizeOf(Arc<Expr>),
     /// `sizeof(T)`
     SizeOfType(TypeId),
     /// `(T)operand`
-    Cast(TypeId, Box<Expr>),
+    Cast(TypeId, Arc<Expr>),
     /// `(char *)address`
-    Bytes(Box<Expr>),
+    Bytes(Arc<Expr>),
     /// `(int64_t)operand`
-    ToInt64(Box<Expr>),
+    ToInt64(Arc<Expr>),
     /// `left op right`
-    Binary(BinaryOp, Box<Expr>, Box<Expr>),
+    Binary(BinaryOp, Arc<Expr>, Arc<Expr>),
     /// `condition ? then : otherwise`
-    Conditional(Box<Expr>, Box<Expr>, Box<Expr>),
+    Conditional(Arc<Expr>, Arc<Expr>, Arc<Expr>),
     /// A call of a function of the runtime headers.
-    Call(&'static str, Vec<Expr>),
+    Call(&'static str, Arc<[Expr]>),
+}
+
+/// What [`Expr::Bound`] is made of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BoundExpr {
+    /// The user's expression.
+    pub range: TextRange,
+    /// The mapper's variable.
+    pub name: SmolStr,
+    /// The object that is mapped.
+    pub value: Expr,
 }
 
 /// Operators of [`Expr::Binary`].
@@ -80,7 +86,8 @@ impl Expr {
     /// Adds every range of the user's text in it.
     pub fn sources(&self, ranges: &mut Vec<TextRange>) {
         match self {
-            Expr::Source(range) | Expr::Bound { range, .. } => ranges.push(*range),
+            Expr::Source(range) => ranges.push(*range),
+            Expr::Bound(bound) => ranges.push(bound.range),
             Expr::Int(_) | Expr::Name(_) | Expr::Words(_) | Expr::SizeOfType(_) => {}
             Expr::AddressOf(inner)
             | Expr::Deref(inner)
@@ -100,7 +107,7 @@ impl Expr {
                 }
             }
             Expr::Call(_, arguments) => {
-                for argument in arguments {
+                for argument in arguments.iter() {
                     argument.sources(ranges);
                 }
             }
@@ -110,24 +117,24 @@ impl Expr {
     /// `&self`; `&*p` is `p`.
     pub fn address(self) -> Expr {
         match self {
-            Expr::Deref(inner) => *inner,
-            other => Expr::AddressOf(Box::new(other)),
+            Expr::Deref(inner) => Arc::unwrap_or_clone(inner),
+            other => Expr::AddressOf(Arc::new(other)),
         }
     }
 
     /// `self[index]`
     pub fn index(self, index: Expr) -> Expr {
-        Expr::Index(Box::new(self), Box::new(index))
+        Expr::Index(Arc::new(self), Arc::new(index))
     }
 
     /// `*self`
     pub fn deref(self) -> Expr {
-        Expr::Deref(Box::new(self))
+        Expr::Deref(Arc::new(self))
     }
 
     /// `sizeof(self)`
     pub fn size_of(self) -> Expr {
-        Expr::SizeOf(Box::new(self))
+        Expr::SizeOf(Arc::new(self))
     }
 
     /// `self op right`, constants folded where that is exact.
@@ -138,7 +145,7 @@ impl Expr {
                 self
             }
             (BinaryOp::Add, Expr::Int(0), _) => right,
-            _ => Expr::Binary(op, Box::new(self), Box::new(right)),
+            _ => Expr::Binary(op, Arc::new(self), Arc::new(right)),
         }
     }
 }

@@ -9,7 +9,7 @@ mod prologue;
 
 use la_arena::Idx;
 use rex_syntax::TextRange;
-use smol_str::SmolStr;
+use smol_str::{SmolStr, format_smolstr};
 
 use crate::item::TemplateHead;
 use crate::program::Program;
@@ -66,17 +66,41 @@ pub enum Home {
     Friend,
 }
 
-/// The names that tie a kernel, its host key, its entry and its launch together.
+/// The names that tie a kernel, its host key, its entry and its launch together. All begin alike, and a file may have very many kernels: only that is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KernelNames {
+    stem: SmolStr,
+}
+
+impl KernelNames {
+    /// The names that begin with a stem: [`namer`](crate::namer) makes it.
+    pub(crate) fn new(stem: SmolStr) -> KernelNames {
+        KernelNames { stem }
+    }
+
     /// The device symbol and entry name.
-    pub kernel: SmolStr,
+    pub fn kernel(&self) -> SmolStr {
+        self.ending_with("kernel__")
+    }
+
     /// The host object whose address is the key.
-    pub key: SmolStr,
+    pub fn key(&self) -> SmolStr {
+        self.ending_with("id__")
+    }
+
     /// The entry variable.
-    pub entry: SmolStr,
+    pub fn entry(&self) -> SmolStr {
+        self.ending_with("omp_offload_entry__")
+    }
+
     /// The device function or function object that has the body, when the kernel only calls it.
-    pub body: SmolStr,
+    pub fn body(&self) -> SmolStr {
+        self.ending_with("body__")
+    }
+
+    fn ending_with(&self, end: &str) -> SmolStr {
+        format_smolstr!("{}{end}", self.stem)
+    }
 }
 
 /// How a kernel uses the threads of a block.

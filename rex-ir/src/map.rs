@@ -336,9 +336,9 @@ pub struct MapEntry {
     /// The loops it stands in, outermost first.
     pub loops: Vec<usize>,
     /// The type word, when the instantiation of a template decides it.
-    pub types: Option<Expr>,
+    pub types: Option<Box<Expr>>,
     /// A variable that may be a lambda: entries for what its captures point to follow, as many as its type asks for. A pack always may.
-    pub lambda: Option<Expr>,
+    pub lambda: Option<Box<Expr>>,
     /// The variable is a pack: an entry for each of its values.
     pub is_pack: bool,
 }

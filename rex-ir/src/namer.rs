@@ -34,23 +34,13 @@ pub fn kernel_names(ordinal: usize, file: &str, function: &str, line: u32) -> Ke
     let hash = file_hash(file);
     let function = identifier(function);
     let stem = format_smolstr!("OUT__{ordinal}__{hash:08x}__{function}__{line}__");
-    KernelNames {
-        kernel: format_smolstr!("{stem}kernel__"),
-        key: format_smolstr!("{stem}id__"),
-        entry: format_smolstr!("{stem}omp_offload_entry__"),
-        body: format_smolstr!("{stem}body__"),
-    }
+    KernelNames::new(stem)
 }
 
 /// Names of the kernel that constructs a file's variables on a device: the scheme of a region's, without ordinal and line.
 pub fn constructors_names(file: &str) -> KernelNames {
     let stem = format_smolstr!("OUT__constructors__{:08x}__", file_hash(file));
-    KernelNames {
-        kernel: format_smolstr!("{stem}kernel__"),
-        key: format_smolstr!("{stem}id__"),
-        entry: format_smolstr!("{stem}omp_offload_entry__"),
-        body: format_smolstr!("{stem}body__"),
-    }
+    KernelNames::new(stem)
 }
 
 /// Name of the entry of a device variable.
@@ -288,11 +278,12 @@ mod tests {
     fn the_four_identities_share_a_stem() {
         let names = kernel_names(1, "axpy.c", "axpy", 12);
         assert!(
-            names.kernel.starts_with("OUT__1__") && names.kernel.ends_with("__axpy__12__kernel__")
+            names.kernel().starts_with("OUT__1__")
+                && names.kernel().ends_with("__axpy__12__kernel__")
         );
         assert_eq!(
-            names.key.trim_end_matches("id__"),
-            names.kernel.trim_end_matches("kernel__")
+            names.key().trim_end_matches("id__"),
+            names.kernel().trim_end_matches("kernel__")
         );
     }
 }

@@ -112,7 +112,7 @@ fn dump_facet(program: &Program, facet: Facet) -> String {
         }
         Facet::KERNELS => {
             for (_, kernel) in program.kernels.iter() {
-                let _ = writeln!(out, "{} {:?}", kernel.names.kernel, kernel.threading);
+                let _ = writeln!(out, "{} {:?}", kernel.names.kernel(), kernel.threading);
                 for parameter in &kernel.parameters {
                     let _ = writeln!(out, "  parameter {} {:?}", parameter.name, parameter.ty);
                 }
@@ -127,7 +127,7 @@ fn dump_facet(program: &Program, facet: Facet) -> String {
                 let _ = writeln!(
                     out,
                     "{} teams {:?} threads {:?} trips {:?}",
-                    program.kernels[launch.kernel].names.kernel,
+                    program.kernels[launch.kernel].names.kernel(),
                     launch.teams,
                     launch.threads,
                     launch.trips

@@ -13,6 +13,7 @@
 use la_arena::Idx;
 use rex_syntax::TextRange;
 use rustc_hash::FxHashMap;
+use smol_str::SmolStr;
 
 use crate::abi::MapFlags;
 use crate::entry::EntryKind;
@@ -107,11 +108,8 @@ impl Checker {
     }
 
     fn kernels(&mut self, program: &Program) {
-        let mut names: Vec<&str> = program
-            .kernels
-            .iter()
-            .map(|(_, kernel)| kernel.names.kernel.as_str())
-            .collect();
+        let kernels = program.kernels.iter();
+        let mut names: Vec<SmolStr> = kernels.map(|(_, kernel)| kernel.names.kernel()).collect();
         names.sort_unstable();
         for pair in names.windows(2) {
             if pair[0] == pair[1] {
@@ -119,7 +117,7 @@ impl Checker {
             }
         }
         for (_, kernel) in program.kernels.iter() {
-            self.plan(&kernel.body, &kernel.names.kernel);
+            self.plan(&kernel.body, &kernel.names.kernel());
         }
     }
 
@@ -130,7 +128,7 @@ impl Checker {
             if launches != 1 {
                 self.fail(
                     "launches",
-                    format!("{} is launched at {launches} places", kernel.names.kernel),
+                    format!("{} is launched at {launches} places", kernel.names.kernel()),
                 );
             }
         }
@@ -165,7 +163,7 @@ impl Checker {
                     "map-arrays",
                     format!(
                         "{} has {} parameters, its launch passes {parameters}",
-                        kernel.names.kernel,
+                        kernel.names.kernel(),
                         kernel.parameters.len()
                     ),
                 );
@@ -183,7 +181,7 @@ impl Checker {
             if entries != 1 {
                 self.fail(
                     "entry-table",
-                    format!("{} has {entries} entries", kernel.names.kernel),
+                    format!("{} has {entries} entries", kernel.names.kernel()),
                 );
             }
         }

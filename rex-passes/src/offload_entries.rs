@@ -32,7 +32,7 @@ impl Pass for OffloadEntries {
             .kernels
             .iter()
             .map(|(id, kernel)| Entry {
-                name: kernel.names.entry.clone(),
+                name: kernel.names.entry(),
                 kind: EntryKind::Kernel(id),
             })
             .collect();
@@ -69,7 +69,7 @@ impl Pass for OffloadEntries {
         {
             let names = namer::constructors_names(program.sources.file(program.unit.file).name());
             entries.push(Entry {
-                name: names.entry.clone(),
+                name: names.entry(),
                 kind: EntryKind::Constructors(names),
             });
         }

@@ -5,7 +5,6 @@
 
 mod scan;
 
-use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 use text_size::TextRange;
 
@@ -17,12 +16,11 @@ pub fn members(class: &str) -> Vec<(SmolStr, DeclKind, &str)> {
     let body = class.split_once('{').map_or("", |(_, body)| body);
     let index = Index::scan(body.trim_end_matches([';', '}']));
     let mut found: Vec<(SmolStr, DeclKind, &str)> = Vec::new();
-    for name in index.names() {
-        let mut entries: Vec<&Entry> = index.entries_of(name).collect();
-        entries.reverse();
-        let texts = entries.into_iter();
-        found.extend(texts.map(|entry| (name.clone(), entry.kind, slice(body, entry.range))));
-    }
+    let entries = index.by_name();
+    found.extend(entries.map(|entry| {
+        let name = SmolStr::from(slice(body, entry.name));
+        (name, entry.kind, slice(body, entry.range))
+    }));
     found
 }
 
@@ -93,31 +91,30 @@ impl<'e> HeaderIndex<'e> {
 
     /// Every declaration of a name as this kind, in source order.
     pub fn all(self, name: &str, kind: DeclKind) -> Vec<DeclText<'e>> {
-        let mut found: Vec<&Entry> = self.entries(name, kind).collect();
-        found.reverse();
-        found.into_iter().map(|entry| self.text_of(entry)).collect()
+        let entries = self.entries(name, kind);
+        entries.map(|entry| self.text_of(entry)).collect()
     }
 
     /// Every declaration, each name's in source order.
-    pub fn iter(self) -> impl Iterator<Item = (&'e SmolStr, DeclKind, DeclText<'e>)> {
-        self.index.names().into_iter().flat_map(move |name| {
-            let mut found: Vec<&Entry> = self.index.entries_of(name).collect();
-            found.reverse();
-            let found = found.into_iter();
-            found.map(move |entry| (name, entry.kind, self.text_of(entry)))
+    pub fn iter(self) -> impl Iterator<Item = (&'e str, DeclKind, DeclText<'e>)> {
+        let entries = self.index.by_name();
+        entries.map(move |entry| {
+            let name = slice(self.expansion.code(), entry.name);
+            (name, entry.kind, self.text_of(entry))
         })
     }
 
-    fn entries(self, name: &str, kind: DeclKind) -> impl Iterator<Item = &'e Entry> {
-        self.index
-            .entries_of(name)
-            .filter(move |entry| entry.kind == kind)
+    fn entries(self, name: &str, kind: DeclKind) -> impl DoubleEndedIterator<Item = &'e Entry> {
+        let code = self.expansion.code();
+        let entries = self.index.entries_of(code, name);
+        entries.filter(move |entry| entry.kind == kind)
     }
 
-    /// Prefers file scope, then a body, then the last one in the text.
+    /// Prefers file scope, then a body, then the first one in the text.
     fn best(self, name: &str, kind: DeclKind) -> Option<DeclText<'e>> {
         let entry = self
             .entries(name, kind)
+            .rev()
             .max_by_key(|entry| (entry.scope == 0, entry.has_body))?;
         Some(self.text_of(entry))
     }
@@ -135,25 +132,33 @@ impl<'e> HeaderIndex<'e> {
 }
 
 /// The table behind [`HeaderIndex`].
+///
+/// Names are places in the text that was scanned.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Index {
+    /// In source order.
     entries: Vec<Entry>,
-    last_of_name: FxHashMap<SmolStr, u32>,
+    /// The same by name, those of one name in source order.
+    sorted: Vec<u32>,
     scopes: Vec<SmolStr>,
 }
 
 impl Index {
-    fn names(&self) -> Vec<&SmolStr> {
-        let mut names: Vec<&SmolStr> = self.last_of_name.keys().collect();
-        names.sort_unstable();
-        names
+    fn by_name(&self) -> impl Iterator<Item = &Entry> {
+        let sorted = self.sorted.iter();
+        sorted.filter_map(|idx| self.entries.get(*idx as usize))
     }
 
-    /// The last one first.
-    fn entries_of(&self, name: &str) -> impl Iterator<Item = &Entry> {
-        let first = self.last_of_name.get(name).copied();
-        let first = first.and_then(|idx| self.entries.get(idx as usize));
-        std::iter::successors(first, |entry| self.entries.get(entry.previous? as usize))
+    fn entries_of(&self, code: &str, name: &str) -> impl DoubleEndedIterator<Item = &Entry> {
+        let name_of = |idx: &u32| {
+            self.entries
+                .get(*idx as usize)
+                .map(|it| slice(code, it.name))
+        };
+        let first = self.sorted.partition_point(|idx| name_of(idx) < Some(name));
+        let n_same = self.sorted[first..].partition_point(|idx| name_of(idx) == Some(name));
+        let same = self.sorted[first..first + n_same].iter();
+        same.filter_map(|idx| self.entries.get(*idx as usize))
     }
 }
 
@@ -162,9 +167,8 @@ struct Entry {
     kind: DeclKind,
     has_body: bool,
     scope: u32,
+    name: TextRange,
     range: TextRange,
-    /// The entry before it with the same name.
-    previous: Option<u32>,
 }
 
 #[cfg(test)]

@@ -139,11 +139,16 @@ impl EditSet {
         Ok(self.apply_with_map(original)?.0)
     }
 
-    /// The edited bytes; what was inserted is given back on the way, which may be as much.
+    /// The edited bytes. `write` may give another text for the one that an edit inserts, so that all of them need not be there at once; the others are
+    /// given back on the way.
     ///
     /// # Errors
     /// [`EditConflict`] when two edits overlap.
-    pub fn into_applied(mut self, original: &[u8]) -> Result<Vec<u8>, EditConflict> {
+    pub fn into_applied(
+        mut self,
+        original: &[u8],
+        write: impl Fn(TextRange) -> Option<String>,
+    ) -> Result<Vec<u8>, EditConflict> {
         self.edits.sort_by_key(TextEdit::key);
         self.sorted()?;
         let n_inserted: usize = self.edits.iter().map(|edit| edit.insert.len()).sum();
@@ -152,10 +157,12 @@ impl EditSet {
         for edit in self.edits {
             let start = usize::from(edit.range.start()).min(original.len());
             out.extend_from_slice(&original[copied..start]);
-            out.extend_from_slice(edit.insert.as_bytes());
+            let insert = write(edit.range).unwrap_or(edit.insert);
+            out.extend_from_slice(insert.as_bytes());
             copied = usize::from(edit.range.end()).min(original.len());
         }
         out.extend_from_slice(&original[copied..]);
+        out.shrink_to_fit();
         Ok(out)
     }
 

@@ -143,30 +143,65 @@ pub fn whole(text: &str) -> TextRange {
     TextRange::up_to(TextSize::of(text))
 }
 
-/// For each opening bracket the index of the one that closes it, or the number of tokens; 0 for all other tokens.
+/// The brackets among tokens, each with the one that closes it.
 ///
 /// The kinds of brackets are not compared, so that one wrong bracket does not spoil the rest.
-pub fn partners(text: &str, tokens: &[Token]) -> Vec<usize> {
-    let mut partners = vec![0; tokens.len()];
-    let mut open = Vec::new();
-    for (idx, token) in tokens.iter().enumerate() {
-        if token.kind != TokenKind::Punct {
-            continue;
-        }
-        match token.text(text) {
-            "(" | "[" | "{" => {
-                partners[idx] = tokens.len();
-                open.push(idx);
+#[derive(Clone, Debug, Default)]
+pub struct Partners {
+    /// The indices of opening brackets, in order, and of those that close them.
+    pairs: Vec<(u32, u32)>,
+}
+
+impl Partners {
+    /// Pairs the brackets of tokens. One that nothing closes is closed by what would be the token behind the last.
+    pub fn of(text: &str, tokens: &[Token]) -> Partners {
+        let index = |idx: usize| u32::try_from(idx).unwrap_or(u32::MAX);
+        let mut pairs = Vec::new();
+        let mut open = Vec::new();
+        for (idx, token) in tokens.iter().enumerate() {
+            if token.kind != TokenKind::Punct {
+                continue;
             }
-            ")" | "]" | "}" => {
-                if let Some(opener) = open.pop() {
-                    partners[opener] = idx;
+            match token.text(text) {
+                "(" | "[" | "{" => {
+                    open.push(pairs.len());
+                    pairs.push((index(idx), index(tokens.len())));
                 }
+                ")" | "]" | "}" => {
+                    if let Some(opener) = open.pop() {
+                        pairs[opener].1 = index(idx);
+                    }
+                }
+                _ => {}
             }
-            _ => {}
         }
+        Partners { pairs }
     }
-    partners
+
+    /// The index of what closes the bracket that a token is; `None` if it opens nothing.
+    pub fn closing(&self, open: usize) -> Option<usize> {
+        let found = self
+            .pairs
+            .binary_search_by_key(&open, |(open, _)| *open as usize);
+        found.ok().map(|at| self.pairs[at].1 as usize)
+    }
+
+    /// The index of what opens the bracket that a token closes.
+    pub fn opening(&self, close: usize) -> Option<usize> {
+        let before = self
+            .pairs
+            .partition_point(|(open, _)| (*open as usize) < close);
+        let mut before = self.pairs[..before].iter().rev();
+        before
+            .find(|(_, closing)| *closing as usize == close)
+            .map(|(open, _)| *open as usize)
+    }
+}
+
+/// Where a piece of a text stands in it.
+pub(crate) fn place_in(text: &str, piece: &str) -> TextRange {
+    let start = piece.as_ptr().addr().saturating_sub(text.as_ptr().addr());
+    range(start, start + piece.len())
 }
 
 /// A range from two byte positions of a text that fits in memory of 4 GiB.

@@ -34,7 +34,7 @@ pub(crate) fn edits(text: &str, tokens: &[Token], macros: &MacroTable) -> EditSe
         text,
         tokens,
         macros,
-        partners: lex::partners(text, tokens),
+        partners: lex::Partners::of(text, tokens),
         marks: marks(text, tokens),
         is_before_c23: macros.is_before_c23(),
         types: types(text, tokens),
@@ -72,7 +72,7 @@ struct Reader<'t> {
     text: &'t str,
     tokens: &'t [Token],
     macros: &'t MacroTable,
-    partners: Vec<usize>,
+    partners: lex::Partners,
     /// Whether `auto` without a type is an `int` rather than what the initializer is.
     is_before_c23: bool,
     /// Where `{`, `}` and `=` stand.
@@ -135,12 +135,7 @@ impl<'t> Reader<'t> {
         let Some(open) = self.parameter_list(start) else {
             return;
         };
-        let Some(close) = self
-            .partners
-            .get(open)
-            .copied()
-            .filter(|close| *close > open)
-        else {
+        let Some(close) = self.partners.closing(open).filter(|close| *close > open) else {
             return;
         };
         let Some(body) = self.body(close + 1) else {

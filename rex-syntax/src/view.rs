@@ -51,7 +51,7 @@ pub fn parse_view(
     let scan = Scan {
         text: &blanked,
         tokens: &tokens,
-        partners: lex::partners(&blanked, &tokens),
+        partners: lex::Partners::of(&blanked, &tokens),
         language,
         macros,
     };
@@ -108,7 +108,7 @@ impl Mask {
 struct Scan<'t> {
     text: &'t str,
     tokens: &'t [Token],
-    partners: Vec<usize>,
+    partners: lex::Partners,
     language: Language,
     macros: &'t MacroTable,
 }
@@ -122,10 +122,7 @@ impl<'t> Scan<'t> {
 
     /// The index of the bracket that closes the one at `open`, or the number of tokens.
     fn closing(&self, open: usize) -> usize {
-        self.partners
-            .get(open)
-            .copied()
-            .unwrap_or(self.tokens.len())
+        self.partners.closing(open).unwrap_or(self.tokens.len())
     }
 
     fn before(&self, idx: usize) -> &'t str {

@@ -164,7 +164,7 @@ impl<'s> Code<'s> {
         let mut hides: FxHashMap<&str, Hidden> = FxHashMap::default();
         // Lone braces, parts of expressions, declarations of variables.
         let mut parts = EditSet::new();
-        let partners = lex::partners(self.text, &self.lexed.tokens);
+        let partners = lex::Partners::of(self.text, &self.lexed.tokens);
         let hiding = self.hiding_tokens();
         let has_selections = self.has_selections();
         let mut idx = 0;
@@ -241,9 +241,13 @@ impl<'s> Code<'s> {
     }
 
     /// `[[omp::..]]` written out.
-    fn omp_attribute(&self, idx: usize, partners: &[usize]) -> Option<Vec<(TextRange, String)>> {
-        let close = *partners.get(idx)?;
-        let inner = *partners.get(idx + 1)?;
+    fn omp_attribute(
+        &self,
+        idx: usize,
+        partners: &lex::Partners,
+    ) -> Option<Vec<(TextRange, String)>> {
+        let close = partners.closing(idx)?;
+        let inner = partners.closing(idx + 1)?;
         let is_attribute = self.token_text(idx + 1) == "[" && inner + 1 == close;
         is_attribute.then(|| attribute::write_out(self.text, &self.lexed.tokens, idx, close))?
     }
@@ -280,7 +284,7 @@ impl<'s> Code<'s> {
         &self,
         idx: usize,
         hiding: &[usize],
-        partners: &[usize],
+        partners: &lex::Partners,
     ) -> Option<(TextRange, String)> {
         let token = self.lexed.tokens.get(idx)?;
         let start = token.range.start();
@@ -289,9 +293,9 @@ impl<'s> Code<'s> {
         {
             return None;
         }
-        let close = partners.get(idx + 1)?;
+        let close = partners.closing(idx + 1)?;
         let first_hiding = hiding.partition_point(|hiding| *hiding <= idx);
-        if hiding.get(first_hiding)? >= close {
+        if *hiding.get(first_hiding)? >= close {
             return None;
         }
         self.macros.expand_call(self.text, start)

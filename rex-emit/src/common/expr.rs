@@ -65,8 +65,8 @@ impl Printer<'_> {
                 let level = level_of_words(&text);
                 (text, level)
             }
-            Expr::Bound { range, name, value } => {
-                let text = self.bound(*range, name, value);
+            Expr::Bound(bound) => {
+                let text = self.bound(bound.range, &bound.name, &bound.value);
                 let level = level_of_words(&text);
                 (text, level)
             }

@@ -25,7 +25,7 @@ struct Exceptions<'t> {
     text: &'t str,
     tokens: Vec<Token>,
     /// The index of each bracket's partner.
-    partners: Vec<usize>,
+    partners: lex::Partners,
     /// Preprocessor directives: an expression in one ends with it.
     lines: Vec<TextRange>,
 }
@@ -35,7 +35,7 @@ impl<'t> Exceptions<'t> {
         let tokens: Vec<Token> = lex::significant_tokens(text, lex::whole(text)).collect();
         Exceptions {
             text,
-            partners: lex::partners(text, &tokens),
+            partners: lex::Partners::of(text, &tokens),
             tokens,
             lines: pragma::directives(text)
                 .iter()
@@ -80,7 +80,7 @@ impl<'t> Exceptions<'t> {
 
     /// `void f() throw(std::bad_alloc) {`
     fn opens_body_behind(&self, open: usize) -> bool {
-        let close = self.partners.get(open).copied();
+        let close = self.partners.closing(open);
         close.is_some_and(|close| self.word(close + 1) == "{")
     }
 
@@ -115,7 +115,10 @@ impl<'t> Exceptions<'t> {
                 ":" if conditionals == 0 => break,
                 ":" => conditionals -= 1,
                 "?" => conditionals += 1,
-                "(" | "[" | "{" => idx = self.partners[idx].min(self.tokens.len() - 1),
+                "(" | "[" | "{" => {
+                    let close = self.partners.closing(idx).unwrap_or(idx);
+                    idx = close.min(self.tokens.len() - 1);
+                }
                 _ => {}
             }
             idx += 1;
@@ -125,12 +128,7 @@ impl<'t> Exceptions<'t> {
 
     /// Puts the handlers behind the block that opens at `block` where only the host's compiler sees them.
     fn guard_handlers(&self, block: usize, edits: &mut EditSet) {
-        let close_of = |open: usize| {
-            self.partners
-                .get(open)
-                .copied()
-                .unwrap_or(self.tokens.len())
-        };
+        let close_of = |open: usize| self.partners.closing(open).unwrap_or(self.tokens.len());
         let end = close_of(block);
         let mut last = end;
         while self.word(last + 1) == "catch" && self.word(last + 2) == "(" {

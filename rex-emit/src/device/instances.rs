@@ -295,7 +295,8 @@ fn instance(program: &Program, region: RegionId) -> String {
         Some((kernel, template)) => {
             format!(
                 "REX_INSTANCE({}, {});",
-                kernel.names.kernel, template.arguments
+                kernel.names.kernel(),
+                template.arguments
             )
         }
         None => ";".to_string(),

@@ -42,7 +42,9 @@ pub(super) fn template_declaration(
     let declared = signature.trim_end_matches(" {");
     format!(
         "template <{}>\n{declared};\nREX_KERNEL_TEMPLATE_DECLARED({}, ({}))",
-        template.parameters, kernel.names.kernel, template.parameters
+        template.parameters,
+        kernel.names.kernel(),
+        template.parameters
     )
 }
 
@@ -71,7 +73,7 @@ pub(super) fn template_definition(
     lines.push("}".to_string());
     lines.push(format!(
         "REX_KERNEL_TEMPLATE({}, ({}), ({}), {}, {})",
-        kernel.names.kernel,
+        kernel.names.kernel(),
         template.parameters,
         own_arguments(program, kernel),
         count(program, kernel),
@@ -160,7 +162,7 @@ pub(super) fn print(program: &Program, kernel: &Kernel) -> String {
     lines.push("}".to_string());
     lines.push(format!(
         "REX_KERNEL({}, {}, {})",
-        kernel.names.kernel,
+        kernel.names.kernel(),
         kernel.parameters.len(),
         threading_word(kernel)
     ));
@@ -270,7 +272,7 @@ fn indented(line: &str, indent: &str) -> String {
 }
 
 fn signature(program: &Program, kernel: &Kernel) -> String {
-    let name = &kernel.names.kernel;
+    let name = &kernel.names.kernel();
     if kernel.parameters.is_empty() {
         return format!("__global__ void {name}(REX_LAUNCH_ENVIRONMENT_ALONE) {{");
     }

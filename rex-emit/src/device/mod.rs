@@ -304,12 +304,15 @@ impl<'p> Device<'p> {
             if let EntryKind::Constructors(names) = &entry.kind {
                 self.line(&format!(
                     "/* Constructs the variables of this file, once on each device. */\n__global__ void {}(REX_LAUNCH_ENVIRONMENT_ALONE) {{",
-                    names.kernel
+                    names.kernel()
                 ));
                 for line in references::constructions(self.program) {
                     self.line(&format!("{}{line}", kernel::STEP));
                 }
-                self.line(&format!("}}\nREX_KERNEL({}, 0, REX_LOOP)\n", names.kernel));
+                self.line(&format!(
+                    "}}\nREX_KERNEL({}, 0, REX_LOOP)\n",
+                    names.kernel()
+                ));
             }
         }
         for entry in &self.program.entries {

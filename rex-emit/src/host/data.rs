@@ -15,14 +15,12 @@ use super::{Host, rank};
 use crate::common::text::{one_line, with_newlines};
 
 impl Host<'_> {
-    pub(super) fn data_construct(&mut self, id: DataConstructId, data: &DataConstruct) {
+    /// The arrays of a construct for the runtime, and the text that declares them.
+    fn declared_maps(&self, id: DataConstructId, data: &DataConstruct) -> Option<(MapCode, Code)> {
         let pragma = self.pragma(data.construct);
         let indent = self.indent(data.construct);
-        let step = self.unit_indent().to_string();
-        let Some(arrays) = self.arrays_of(MapOwner::Data(id)) else {
-            return;
-        };
-        let mut code = Code::new(&indent, &step);
+        let arrays = self.arrays_of(MapOwner::Data(id))?;
+        let mut code = Code::new(&indent, self.unit_indent());
         code.open(format!(
             "{{ /* {} */",
             one_line(&self.directive_words(data.construct))
@@ -30,23 +28,16 @@ impl Host<'_> {
         let maps = self.map_code(arrays, pragma);
         code.lines(self.members_on_device(&data.maps));
         code.lines(&maps.setup);
-        if data.kind == DataConstructKind::Data {
-            self.bracket(data, arrays, &maps, code);
-        } else {
-            self.stand_alone(data, &maps, code);
-        }
+        Some((maps, code))
     }
 
     /// `target data`: a call before its statement and one after it.
-    fn bracket(
-        &mut self,
-        data: &DataConstruct,
-        arrays: &MapArrays,
-        maps: &MapCode,
-        mut code: Code,
-    ) {
+    pub(super) fn bracket(&mut self, id: DataConstructId, data: &DataConstruct) {
         let construct = &self.program.constructs[data.construct];
-        let Some(statement) = construct.statement else {
+        let arrays = self.arrays_of(MapOwner::Data(id));
+        let (Some(statement), Some(arrays), Some((maps, mut code))) =
+            (construct.statement, arrays, self.declared_maps(id, data))
+        else {
             return;
         };
         let pragma = self.pragma(data.construct);
@@ -71,7 +62,7 @@ impl Host<'_> {
         };
         code.line(call("__tgt_target_data_begin"));
         let inner = code.margin();
-        let declarations = self.device_addresses(data, arrays, maps);
+        let declarations = self.device_addresses(data, arrays, &maps);
         let mut closing = String::new();
         if !declarations.is_empty() {
             code.open("{");
@@ -103,8 +94,8 @@ impl Host<'_> {
     }
 
     /// `target enter data`, `target exit data`, `target update`: one call.
-    fn stand_alone(&mut self, data: &DataConstruct, maps: &MapCode, mut code: Code) {
-        let pragma = self.pragma(data.construct);
+    pub(super) fn stand_alone(&self, id: DataConstructId, data: &DataConstruct) -> Option<String> {
+        let (maps, mut code) = self.declared_maps(id, data)?;
         let margin = self.margin(data.construct, &self.indent(data.construct));
         let mut settled = Settled {
             in_task: self.is_task(data.construct),
@@ -140,9 +131,7 @@ impl Host<'_> {
             code.close("}");
         }
         code.close("}");
-        let text = format!("{margin}{}", code.finish());
-        self.edits
-            .replace(pragma, with_newlines(text, self.layout.newline));
+        Some(format!("{margin}{}", code.finish()))
     }
 
     fn clause<'a>(&'a self, data: &DataConstruct, name: ClauseName) -> Option<&'a Clause> {

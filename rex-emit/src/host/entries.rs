@@ -94,10 +94,10 @@ impl Host<'_> {
                         continue;
                     }
                     let names = &kernel.names;
-                    kernels.push(format!("static char {};", names.key));
+                    kernels.push(format!("static char {};", names.key()));
                     kernels.push(format!(
                         "static struct __tgt_offload_entry {} REX_OFFLOAD_ENTRY =\n    REX_KERNEL_ENTRY({}, \"{}\");",
-                        entry.name, names.key, names.kernel
+                        entry.name, names.key(), names.kernel()
                     ));
                 }
                 EntryKind::Variable {
@@ -128,10 +128,10 @@ impl Host<'_> {
                     ));
                 }
                 EntryKind::Constructors(names) => {
-                    kernels.push(format!("static char {};", names.key));
+                    kernels.push(format!("static char {};", names.key()));
                     kernels.push(format!(
                         "static struct __tgt_offload_entry {} REX_OFFLOAD_ENTRY =\n    REX_CONSTRUCTORS_ENTRY({}, \"{}\");",
-                        entry.name, names.key, names.kernel
+                        entry.name, names.key(), names.kernel()
                     ));
                 }
                 EntryKind::Requirements(requirements) => {
@@ -274,7 +274,7 @@ impl Host<'_> {
             let Some(place) = item_around(&self.program.items, range) else {
                 continue;
             };
-            let name = &kernel.names.kernel;
+            let name = &kernel.names.kernel();
             let has_pack = kernel.pack(self.program).is_some();
             let n_single = kernel.parameters.len() - usize::from(has_pack);
             let tag = match has_pack {

@@ -3,7 +3,7 @@
 use rex_ir::effects::has_effects;
 use rex_ir::expr::Expr;
 use rex_ir::kernel::KernelId;
-use rex_ir::launch::{Launch, LaunchId};
+use rex_ir::launch::Launch;
 use rex_ir::map::MapOwner;
 use rex_ir::namer;
 use rex_ir::region::{CapturedObject, ConstructId, Region, Transport};
@@ -14,18 +14,16 @@ use super::code::Code;
 use super::task::Settled;
 use super::{At, Host};
 use crate::common::expr;
-use crate::common::text::{one_line, with_newlines};
+use crate::common::text::one_line;
 
 impl Host<'_> {
-    /// Replaces a region by its launch, with the region's own statement as what the host does if the launch did not happen.
-    pub(super) fn launch(&mut self, _id: LaunchId, launch: &Launch) {
+    /// The launch that replaces a region, with the region's own statement as what the host does if the launch did not happen.
+    pub(super) fn launch(&self, launch: &Launch) -> Option<String> {
         let region = &self.program.regions[launch.region];
         let place = self.program.constructs[region.construct].range;
         let indent = self.indent(region.construct);
         let step = self.unit_indent().to_string();
-        let Some(arrays) = self.arrays_of(MapOwner::Launch(launch.region)) else {
-            return;
-        };
+        let arrays = self.arrays_of(MapOwner::Launch(launch.region))?;
         let mut code = Code::new(&indent, &step);
         code.open(format!(
             "{{ /* {} */",
@@ -97,9 +95,6 @@ impl Host<'_> {
             code.close("}");
         }
         code.close("}");
-        for partner in crate::common::conditionals::partners_outside(self.program, place) {
-            self.delete_once(partner);
-        }
         let mut text = code.finish();
         let names = self.names_of_types(region, &mut text);
         if let (Some(end), false) = (text.find('\n'), names.is_empty()) {
@@ -112,9 +107,7 @@ impl Host<'_> {
         let margin = self.margin(region.construct, &indent);
         let task = self.participating_task(region.construct);
         let task = task.map_or(String::new(), |directive| format!("{directive}\n{indent}"));
-        let text = format!("{margin}{task}{text}");
-        self.edits
-            .replace(place, with_newlines(text, self.layout.newline));
+        Some(format!("{margin}{task}{text}"))
     }
 
     /// A kernel's host key.
@@ -124,9 +117,10 @@ impl Host<'_> {
             // In parentheses: a macro takes it.
             Some(template) => format!(
                 "(rex_instance<{}<{}> >::rex_key())",
-                kernel.names.kernel, template.arguments
+                kernel.names.kernel(),
+                template.arguments
             ),
-            None => format!("&{}", kernel.names.key),
+            None => format!("&{}", kernel.names.key()),
         }
     }
 

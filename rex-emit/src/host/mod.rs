@@ -19,9 +19,11 @@ mod unused;
 use std::cell::OnceCell;
 
 use crate::common::closures::wrapped;
+use crate::common::conditionals::partners_outside;
+use rex_ir::launch::LaunchId;
 use rex_ir::map::{MapArraysId, MapOwner};
 use rex_ir::program::Program;
-use rex_ir::region::{CapturedObject, ConstructId, RegionId};
+use rex_ir::region::{CapturedObject, ConstructId, DataConstructId, DataConstructKind, RegionId};
 use rex_ir::symbol::SymbolId;
 use rex_syntax::edit::{EditConflict, EditSet, TextEdit};
 use rex_syntax::layout::{Layout, indent_at};
@@ -96,8 +98,17 @@ struct Host<'p> {
     /// Where the user's text gets other names, in source order.
     renamed_places: EditSet,
     arrays: FxHashMap<MapOwner, MapArraysId>,
+    /// What replaces whole constructs, by their places. The texts, many times as long as the constructs, are made when they are written.
+    calls: FxHashMap<TextRange, Call>,
     /// Variables that only regions with copies of their own name.
     unused: FxHashMap<RegionId, Vec<SymbolId>>,
+}
+
+/// A call of the runtime in the place of a construct.
+#[derive(Clone, Copy)]
+enum Call {
+    Launch(LaunchId),
+    Data(DataConstructId),
 }
 
 /// The device of a construct without a `device` clause.
@@ -136,14 +147,28 @@ impl<'p> Host<'p> {
             lines: OnceCell::new(),
             edits: EditSet::new(),
             renames: Vec::new(),
+            calls: FxHashMap::default(),
             unused: unused::unused_variables(program),
             renamed_places: EditSet::new(),
         }
     }
 
+    /// The text that stands in the place of a construct alone.
+    fn call_text(&self, call: Call) -> String {
+        let text = match call {
+            Call::Launch(launch) => self.launch(&self.program.launches[launch]),
+            Call::Data(data) => self.stand_alone(data, &self.program.data_constructs[data]),
+        };
+        with_newlines(text.unwrap_or_default(), self.layout.newline)
+    }
+
     fn finish(self) -> Result<Vec<u8>, EditConflict> {
         let file = self.program.sources.file(self.program.unit.file);
-        self.edits.into_applied(file.bytes())
+        let mut host = self;
+        let edits = std::mem::take(&mut host.edits);
+        edits.into_applied(file.bytes(), |range| {
+            host.calls.get(&range).map(|call| host.call_text(*call))
+        })
     }
 
     fn words(&self, place: TextRange) -> At<'_, 'p> {
@@ -274,11 +299,29 @@ impl<'p> Host<'p> {
 
     fn constructs(&mut self) {
         for (id, launch) in self.program.launches.iter() {
-            self.launch(id, launch);
+            let construct = self.program.regions[launch.region].construct;
+            let place = self.program.constructs[construct].range;
+            for partner in partners_outside(self.program, place) {
+                self.delete_once(partner);
+            }
+            if self.arrays_of(MapOwner::Launch(launch.region)).is_some() {
+                self.replace_by(place, Call::Launch(id));
+            }
         }
         for (id, data) in self.program.data_constructs.iter() {
-            self.data_construct(id, data);
+            match data.kind {
+                DataConstructKind::Data => self.bracket(id, data),
+                _ if self.arrays_of(MapOwner::Data(id)).is_some() => {
+                    self.replace_by(self.pragma(data.construct), Call::Data(id));
+                }
+                _ => {}
+            }
         }
+    }
+
+    fn replace_by(&mut self, place: TextRange, call: Call) {
+        self.calls.insert(place, call);
+        self.edits.replace(place, String::new());
     }
 
     /// Lambdas that kernels call get names that the device file has, too.

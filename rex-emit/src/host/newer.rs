@@ -283,7 +283,7 @@ impl Host<'_> {
             }
             let region = self.program.regions[launch.region].construct;
             for directive in self.naming_directives(region) {
-                let key = kernel.names.key.to_string();
+                let key = kernel.names.key().to_string();
                 match shared.iter_mut().find(|(known, _)| *known == directive) {
                     Some((_, keys)) => keys.push(key),
                     None => shared.push((directive, vec![key])),

@@ -178,7 +178,7 @@ impl Host<'_> {
     /// Applies renames to user text that no construct replaces.
     pub(super) fn apply_renames(&mut self) {
         let replaced: Vec<TextRange> = self.edits.edits().iter().map(|edit| edit.range).collect();
-        for edit in std::mem::take(&mut self.renamed_places).edits() {
+        for edit in self.renamed_places.edits() {
             let is_replaced =
                 |range: &TextRange| range.contains_range(edit.range) && !range.is_empty();
             if !replaced.iter().any(is_replaced) {

@@ -25,27 +25,70 @@ pub struct Scope {
     pub classes: Vec<ScopeId>,
 }
 
-/// The names of a scope. Most scopes have none.
-#[derive(Clone, Debug, Default)]
-pub struct Names(Option<Box<IndexMap<SmolStr, Homonyms, FxBuildHasher>>>);
+/// The names of a scope in the order of their first declarations. Most scopes have few or none.
+#[derive(Clone, Debug)]
+pub struct Names(Table);
+
+#[derive(Clone, Debug)]
+enum Table {
+    Few(Vec<(SmolStr, Homonyms)>),
+    Many(Box<IndexMap<SmolStr, Homonyms, FxBuildHasher>>),
+}
+
+impl Default for Names {
+    fn default() -> Names {
+        Names(Table::Few(Vec::new()))
+    }
+}
 
 impl Names {
+    /// So many are found as fast one by one.
+    const MAX_FEW: usize = 8;
+
     /// What a name means.
     pub fn get(&self, name: &str) -> Option<&Homonyms> {
-        self.0.as_ref()?.get(name)
+        match &self.0 {
+            Table::Few(names) => {
+                let found = names.iter().find(|(known, _)| known == name);
+                found.map(|(_, homonyms)| homonyms)
+            }
+            Table::Many(names) => names.get(name),
+        }
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.0.is_none()
+        matches!(&self.0, Table::Few(names) if names.is_empty())
     }
 
     fn keys(&self) -> impl Iterator<Item = &SmolStr> {
-        self.0.iter().flat_map(|names| names.keys())
+        let (few, many) = match &self.0 {
+            Table::Few(names) => (Some(names), None),
+            Table::Many(names) => (None, Some(names)),
+        };
+        let few = few.into_iter().flatten().map(|(name, _)| name);
+        few.chain(many.into_iter().flat_map(|names| names.keys()))
     }
 
     fn entry(&mut self, name: SmolStr) -> &mut Homonyms {
-        self.0.get_or_insert_default().entry(name).or_default()
+        if let Table::Few(names) = &mut self.0
+            && names.len() == Names::MAX_FEW
+            && names.iter().all(|(known, _)| *known != name)
+        {
+            self.0 = Table::Many(Box::new(std::mem::take(names).into_iter().collect()));
+        }
+        match &mut self.0 {
+            Table::Few(names) => {
+                let known = names.iter().position(|(known, _)| *known == name);
+                let idx = known.unwrap_or_else(|| {
+                    names.reserve_exact(1);
+                    names.push((name, Homonyms::default()));
+                    names.len() - 1
+                });
+                &mut names[idx].1
+            }
+            Table::Many(names) => names.entry(name).or_default(),
+        }
     }
 }
 

@@ -223,7 +223,7 @@ impl Builder<'_> {
         match (&step.kind, &types.get(step.ty).kind) {
             (StepValue::Member(name), TypeKind::Reference(_)) => {
                 let arguments = vec![object.clone(), Expr::Name(name.clone())];
-                Some(Expr::Call("REX_REFERENCE_MEMBER", arguments))
+                Some(Expr::Call("REX_REFERENCE_MEMBER", arguments.into()))
             }
             _ => None,
         }

@@ -118,14 +118,14 @@ impl Builder<'_> {
         object: Expr,
         capture: &Capture,
     ) {
-        let call = |function| Expr::Call(function, vec![object.clone()]);
+        let call = |function| Expr::Call(function, [object.clone()].into());
         let variable = capture.object.variable();
         let is_pack = variable.is_some_and(|it| self.program.packs.contains_key(&it));
         let value = call("rex_captured");
         self.push(MapEntry {
             at: Some(capture.at),
-            types: Some(call(types)),
-            lambda: (capture.may_be_called || is_pack).then(|| object.clone()),
+            types: Some(Box::new(call(types))),
+            lambda: (capture.may_be_called || is_pack).then(|| Box::new(object.clone())),
             is_pack,
             ..entry(
                 value.clone(),
@@ -148,7 +148,7 @@ impl Builder<'_> {
             && has_lambdas
             && entry.begin == object.clone().address()
         {
-            entry.lambda = Some(object.clone());
+            entry.lambda = Some(Box::new(object.clone()));
         }
     }
 

@@ -1,5 +1,7 @@
 //! Motions of `target update`: contiguous, or the contiguous pieces of a strided or rectangular section.
 
+use std::sync::Arc;
+
 use rex_ir::expr::{BinaryOp, Expr};
 use rex_ir::map::{MapEntry, MapItem, MapLoop};
 use smol_str::format_smolstr;
@@ -47,7 +49,7 @@ impl Builder<'_> {
             let stride = section.stride.unwrap_or(Expr::Int(1));
             let bytes = Expr::Name(name).binary(BinaryOp::Mul, stride).binary(
                 BinaryOp::Mul,
-                Expr::ToInt64(Box::new(element_bytes.clone())),
+                Expr::ToInt64(Arc::new(element_bytes.clone())),
             );
             offset = Some(match offset {
                 Some(sum) => sum.binary(BinaryOp::Add, bytes),
@@ -56,7 +58,7 @@ impl Builder<'_> {
             size = element_bytes;
         }
         if let Some(offset) = offset {
-            begin = Expr::Bytes(Box::new(begin)).binary(BinaryOp::Add, offset);
+            begin = Expr::Bytes(Arc::new(begin)).binary(BinaryOp::Add, offset);
         }
         self.push_motion(piece, begin, size, loops);
     }

@@ -1,7 +1,9 @@
 //! Operands of list items as expressions: computed once where computing them twice could be noticed.
 
+use std::sync::Arc;
+
 use rex_ir::effects::has_effects;
-use rex_ir::expr::Expr;
+use rex_ir::expr::{BoundExpr, Expr};
 use rex_ir::map::{Temporary, TemporaryValue};
 use rex_syntax::TextRange;
 use smol_str::{SmolStr, format_smolstr};
@@ -32,11 +34,11 @@ impl Builder<'_> {
             return Expr::Int(value);
         }
         match meaning {
-            Meaning::Mapped { name, value } => Expr::Bound {
+            Meaning::Mapped { name, value } => Expr::Bound(Arc::new(BoundExpr {
                 range,
                 name: name.clone(),
-                value: Box::new(value.clone()),
-            },
+                value: value.clone(),
+            })),
             Meaning::Plain if has_effects(self.program, range) => self.computed_once(range),
             Meaning::Plain | Meaning::Iterated => Expr::Source(range),
         }

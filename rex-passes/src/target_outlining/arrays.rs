@@ -33,7 +33,7 @@ impl Planner<'_> {
                     .fold(Expr::SizeOfType(*element), |size, extent| {
                         size.binary(BinaryOp::Mul, extent.clone())
                     });
-                let bytes = Expr::Call("rex_shared_bytes", vec![size]);
+                let bytes = Expr::Call("rex_shared_bytes", [size].into());
                 let before = self.shared_bytes.take();
                 self.shared_bytes = Some(match &before {
                     Some(before) => before.clone().binary(BinaryOp::Add, bytes),

@@ -1,5 +1,7 @@
 //! The geometry of a launch: what the clauses ask for, and the trip count as a hint.
 
+use std::sync::Arc;
+
 use rex_ir::expr::{BinaryOp, Expr};
 use rex_ir::item::FunctionId;
 use rex_ir::launch::Launch;
@@ -41,7 +43,7 @@ pub(super) fn launch(program: &Program, facts: &Facts, region: RegionId, shape: 
         // A team for each chunk.
         trips = Some(Expr::Call(
             "rex_trips",
-            vec![all.clone(), Expr::Source(chunk)],
+            [all.clone(), Expr::Source(chunk)].into(),
         ));
         teams = Some(Expr::Name("REX_TEAMS_EACH".into()));
     }
@@ -71,17 +73,17 @@ pub(super) fn launch(program: &Program, facts: &Facts, region: RegionId, shape: 
     if let Some(condition) = if_clause(program, construct, Leaf::Teams) {
         let otherwise = teams.unwrap_or(Expr::Int(0));
         teams = Some(Expr::Conditional(
-            Box::new(Expr::Source(condition)),
-            Box::new(otherwise),
-            Box::new(Expr::Int(1)),
+            Arc::new(Expr::Source(condition)),
+            Arc::new(otherwise),
+            Arc::new(Expr::Int(1)),
         ));
     }
     if let Some(condition) = if_clause(program, construct, Leaf::Parallel) {
         let otherwise = threads.unwrap_or(Expr::Int(0));
         threads = Some(Expr::Conditional(
-            Box::new(Expr::Source(condition)),
-            Box::new(otherwise),
-            Box::new(Expr::Int(1)),
+            Arc::new(Expr::Source(condition)),
+            Arc::new(otherwise),
+            Arc::new(Expr::Int(1)),
         ));
     }
     Launch {
@@ -107,9 +109,9 @@ fn smaller(program: &Program, one: Expr, other: Expr) -> Expr {
         (Some(a), Some(b)) if a <= b => one,
         (Some(_), Some(_)) => other,
         _ => Expr::Conditional(
-            Box::new(one.clone().binary(BinaryOp::Less, other.clone())),
-            Box::new(one),
-            Box::new(other),
+            Arc::new(one.clone().binary(BinaryOp::Less, other.clone())),
+            Arc::new(one),
+            Arc::new(other),
         ),
     }
 }
@@ -337,9 +339,9 @@ fn largest(program: &Program, asked: Asked) -> Option<Expr> {
         .chain(constant.map(Expr::Int))
         .reduce(|most, next| {
             Expr::Conditional(
-                Box::new(most.clone().binary(BinaryOp::Less, next.clone())),
-                Box::new(next),
-                Box::new(most),
+                Arc::new(most.clone().binary(BinaryOp::Less, next.clone())),
+                Arc::new(next),
+                Arc::new(most),
             )
         })
 }
@@ -399,7 +401,7 @@ fn loop_trips(program: &Program, canonical: &CanonicalLoop) -> Option<Expr> {
     }
     let operand = |range: TextRange| match program.text(range).trim().parse() {
         Ok(value) => Expr::Int(value),
-        Err(_) if is_integer => Expr::ToInt64(Box::new(Expr::Source(range))),
+        Err(_) if is_integer => Expr::ToInt64(Arc::new(Expr::Source(range))),
         Err(_) => Expr::Source(range),
     };
     let (low, high, extra) = match canonical.relation {
@@ -419,5 +421,5 @@ fn loop_trips(program: &Program, canonical: &CanonicalLoop) -> Option<Expr> {
         LoopStep::Increment | LoopStep::Decrement => Expr::Int(1),
         LoopStep::Add(step) | LoopStep::Subtract(step) => operand(step),
     };
-    Some(Expr::Call("rex_trips", vec![span, step]))
+    Some(Expr::Call("rex_trips", [span, step].into()))
 }

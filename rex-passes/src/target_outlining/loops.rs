@@ -1,5 +1,7 @@
 //! Plans of loops: over the grid, over the teams, over the threads of a parallel region, or for one thread.
 
+use std::sync::Arc;
+
 use rex_ir::expr::Expr;
 use rex_ir::kernel::{Chunk, Crew, IterationSpace, LoopPlan, ParallelPlan, Plan, Prologue};
 use rex_ir::program::Program;
@@ -449,9 +451,9 @@ pub(super) fn crew(
         (None, Some(asked)) => (Crew::Part, Some(Expr::Source(asked))),
         (Some(condition), asked) => {
             let threads = Expr::Conditional(
-                Box::new(Expr::Source(condition)),
-                Box::new(asked.map_or_else(all, Expr::Source)),
-                Box::new(Expr::Int(1)),
+                Arc::new(Expr::Source(condition)),
+                Arc::new(asked.map_or_else(all, Expr::Source)),
+                Arc::new(Expr::Int(1)),
             );
             (Crew::Part, Some(threads))
         }

@@ -22,25 +22,28 @@ impl Index {
             },
         };
         scanner.scan();
+        scanner.index.sort(code);
         scanner.index
     }
 
-    fn add(&mut self, name: &str, kind: DeclKind, head: &Head<'_>, range: TextRange) {
-        let idx = u32::try_from(self.entries.len()).unwrap_or(u32::MAX);
-        let previous = match self.last_of_name.get_mut(name) {
-            Some(last) => Some(std::mem::replace(last, idx)),
-            None => {
-                self.last_of_name.insert(name.into(), idx);
-                None
-            }
-        };
+    fn add(&mut self, name: TextRange, kind: DeclKind, head: &Head<'_>, range: TextRange) {
         self.entries.push(Entry {
             kind,
             has_body: head.body.is_some(),
             scope: head.scope,
+            name,
             range,
-            previous,
         });
+    }
+
+    fn sort(&mut self, code: &str) {
+        let n_entries = u32::try_from(self.entries.len()).unwrap_or(u32::MAX);
+        self.entries.shrink_to_fit();
+        self.sorted = (0..n_entries).collect();
+        let entries = &self.entries;
+        let key = |idx: u32| (slice(code, entries[idx as usize].name), idx);
+        self.sorted
+            .sort_unstable_by(|one, other| key(*one).cmp(&key(*other)));
     }
 }
 
@@ -315,7 +318,8 @@ impl<'t> Scanner<'t> {
         if let Some(tag) = head.tag.filter(|tag| !tag.is_empty()) {
             let declares_tag = head.body.is_some() || head.names.is_empty();
             if declares_tag && !head.has_parameters {
-                self.index.add(tag, DeclKind::Tag, head, range);
+                let name = lex::place_in(self.code, tag);
+                self.index.add(name, DeclKind::Tag, head, range);
             }
         }
         if let Some((start, end)) = head.body.filter(|_| head.is_enum && !head.has_parameters) {
@@ -326,6 +330,7 @@ impl<'t> Scanner<'t> {
             return;
         }
         for (name, kind) in &head.names {
+            let name = lex::place_in(self.code, name);
             self.index.add(name, *kind, head, range);
         }
     }
@@ -339,9 +344,10 @@ impl<'t> Scanner<'t> {
                 "(" | "{" | "[" => depth += 1,
                 ")" | "}" | "]" => depth = depth.saturating_sub(1),
                 "," if depth == 0 => expects_name = true,
-                name if expects_name && token.kind == lex::TokenKind::Identifier => {
+                _ if expects_name && token.kind == lex::TokenKind::Identifier => {
                     expects_name = false;
-                    self.index.add(name, DeclKind::Enumerator, head, range);
+                    self.index
+                        .add(token.range, DeclKind::Enumerator, head, range);
                 }
                 _ => {}
             }

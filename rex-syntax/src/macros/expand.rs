@@ -224,8 +224,8 @@ impl MacroTable {
         match tokens.last().map(|last| last.text(body)) {
             Some("else" | "do") => true,
             Some(")") => {
-                let partners = lex::partners(body, &tokens);
-                let opener = partners.iter().position(|last| *last == tokens.len() - 1);
+                let partners = lex::Partners::of(body, &tokens);
+                let opener = partners.opening(tokens.len() - 1);
                 let Some(keyword) = opener.and_then(|at| at.checked_sub(1)) else {
                     return false;
                 };

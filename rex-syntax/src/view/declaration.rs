@@ -24,19 +24,7 @@ impl Scan<'_> {
         {
             idx -= 1;
         }
-        if self.token_text(idx) != ")" {
-            return false;
-        }
-        let mut depth = 0usize;
-        let opens = |&at: &usize| {
-            match self.token_text(at) {
-                ")" => depth += 1,
-                "(" => depth = depth.saturating_sub(1),
-                _ => {}
-            }
-            depth == 0
-        };
-        let Some(open) = (0..=idx).rev().find(opens) else {
+        let Some(open) = self.partners.opening(idx) else {
             return false;
         };
         let before = &self.tokens[open.saturating_sub(3)..open];

@@ -28,11 +28,11 @@ impl Code<'_> {
     pub(super) fn operator_call(
         &self,
         idx: usize,
-        partners: &[usize],
+        partners: &lex::Partners,
     ) -> Option<(TextRange, String)> {
         let before = self.value_before(idx, partners);
         let next = match self.token_text(idx + 1) {
-            "(" => partners.get(idx + 1)? + 1,
+            "(" => partners.closing(idx + 1)? + 1,
             _ => idx + 1,
         };
         let is_followed = self.begins_value(next);
@@ -72,7 +72,7 @@ impl Code<'_> {
         self.macros.expand_to(self.text, name, &words)
     }
 
-    fn value_before(&self, idx: usize, partners: &[usize]) -> Value {
+    fn value_before(&self, idx: usize, partners: &lex::Partners) -> Value {
         let Some(before) = idx.checked_sub(1).and_then(|at| self.lexed.tokens.get(at)) else {
             return Value::No;
         };
@@ -82,10 +82,7 @@ impl Code<'_> {
                 Value::Yes
             }
             (_, ")") => {
-                let open = partners
-                    .iter()
-                    .take(idx)
-                    .rposition(|close| *close == idx - 1);
+                let open = partners.opening(idx - 1);
                 let callee = open.and_then(|open| self.lexed.tokens.get(open.checked_sub(1)?));
                 match callee.map(|token| (token.kind, token.text(self.text))) {
                     Some((TokenKind::Identifier, word)) if !is_word_before_value(word) => {

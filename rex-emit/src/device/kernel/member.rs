@@ -61,7 +61,7 @@ pub(super) fn function_object(program: &Program, kernel: &Kernel) -> Vec<String>
         .map(|parameter| declare(program, parameter))
         .collect();
     let mut lines = vec![
-        format!("struct {} {{", kernel.names.body),
+        format!("struct {} {{", kernel.names.body()),
         format!(
             "{STEP}{head}__device__ void operator()({}) const {{",
             parameters.join(", ")
@@ -84,7 +84,7 @@ pub(in crate::device) fn object_declaration(program: &Program, kernel: &Kernel) 
             .map(|name| format!("namespace {name} {{ "))
             .collect();
         let close = " }".repeat(namespaces.len());
-        format!("{open}struct {};{close}", kernel.names.body)
+        format!("{open}struct {};{close}", kernel.names.body())
     })
 }
 
@@ -106,12 +106,9 @@ pub(in crate::device) fn friend_declaration(
             Some(format!("{STEP}friend class {class};"))
         }
         Home::Friend => {
-            let path: Vec<&str> = function
-                .namespaces
-                .iter()
-                .map(SmolStr::as_str)
-                .chain([kernel.names.body.as_str()])
-                .collect();
+            let body = kernel.names.body();
+            let namespaces = function.namespaces.iter().map(SmolStr::as_str);
+            let path: Vec<&str> = namespaces.chain([body.as_str()]).collect();
             Some(format!("{STEP}friend struct ::{};", path.join("::")))
         }
     }
@@ -141,7 +138,7 @@ pub(super) fn call(program: &Program, kernel: &Kernel) -> String {
         let operator = own.map_or(String::new(), |own| format!(".template operator()<{own}>"));
         return format!(
             "{}(){operator}({});",
-            kernel.names.body,
+            kernel.names.body(),
             arguments.join(", ")
         );
     }
@@ -156,8 +153,8 @@ pub(super) fn call(program: &Program, kernel: &Kernel) -> String {
         (false, true) => format!("{}::", namer::CLASS_PARAMETER),
     };
     let name = match own {
-        None => kernel.names.body.to_string(),
-        Some(own) => format!("template {}<{own}>", kernel.names.body),
+        None => kernel.names.body().to_string(),
+        Some(own) => format!("template {}<{own}>", kernel.names.body()),
     };
     format!("{object}{name}({});", arguments.join(", "))
 }
@@ -220,7 +217,7 @@ fn member_head(program: &Program, kernel: &Kernel, at: At) -> String {
         } else {
             ""
         },
-        kernel.names.body,
+        kernel.names.body(),
         parameters.join(", "),
         if is_const && !is_static { " const" } else { "" },
     )

@@ -56,7 +56,7 @@ impl<'u> Builder<'u> {
                         *kind == DeclKind::Function && (is_template || text.starts_with("template"))
                     });
                     found.extend(members.filter_map(|(member, _, text)| {
-                        OfHeader::function(&member, Some(name.as_str()), text)
+                        OfHeader::function(&member, Some(name), text)
                     }));
                 }
                 _ => {}
@@ -68,14 +68,14 @@ impl<'u> Builder<'u> {
 
 impl<'t> OfHeader<'t> {
     /// `None` for what has no body.
-    fn function(name: &SmolStr, class: Option<&'t str>, text: &'t str) -> Option<OfHeader<'t>> {
+    fn function(name: &str, class: Option<&'t str>, text: &'t str) -> Option<OfHeader<'t>> {
         let body = text.find('{')?;
         let is_virtual = |word: &str| matches!(word, "virtual" | "override" | "final");
         Some(OfHeader {
             // Which operator it is does not matter.
-            name: match name.as_str() {
+            name: match name {
                 "operator" => "operator()".into(),
-                _ => name.clone(),
+                _ => name.into(),
             },
             kind: Kind::Function {
                 class,
@@ -85,12 +85,12 @@ impl<'t> OfHeader<'t> {
         })
     }
 
-    fn type_of(name: &SmolStr, parts: impl IntoIterator<Item = &'t str>) -> OfHeader<'t> {
+    fn type_of(name: &str, parts: impl IntoIterator<Item = &'t str>) -> OfHeader<'t> {
         let words = parts.into_iter().flat_map(names_of);
         OfHeader {
-            name: name.clone(),
+            name: name.into(),
             kind: Kind::Type,
-            words: words.filter(|word| word != name).collect(),
+            words: words.filter(|word| *word != name).collect(),
         }
     }
 

@@ -89,14 +89,14 @@ fn type_attribute(declaration: &str) -> Option<Attribute<'_>> {
     let tokens: Vec<Token> = lex::significant_tokens(declaration, lex::whole(declaration))
         .take_while(|token| !ends(token))
         .collect();
-    let partners = lex::partners(declaration, &tokens);
+    let partners = lex::Partners::of(declaration, &tokens);
     let mut idx = 0;
     while let Some(token) = tokens.get(idx) {
         let open = match token.text(declaration) {
             "__attribute__" | "__attribute" => idx + 1,
             _ => idx,
         };
-        let close = partners.get(open).copied().unwrap_or(0);
+        let close = partners.closing(open).unwrap_or(0);
         let is_list = open > idx
             || token.text(declaration) == "["
                 && tokens

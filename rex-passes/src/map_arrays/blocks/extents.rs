@@ -1,5 +1,7 @@
 //! From where to where the storage of a block reaches: by the order of a struct's members, or as the program finds when it runs.
 
+use std::sync::Arc;
+
 use rex_ir::expr::{BinaryOp, Expr};
 use rex_ir::map::{SpanPiece, Temporary, TemporaryValue};
 use rex_ir::ty::TypeId;
@@ -44,7 +46,7 @@ impl Builder<'_> {
             .filter(|(piece, _)| !has_span || piece.loops.is_empty())
             .collect();
         if let Some((lowest, highest)) = ends_by_declaration(&pieces) {
-            let bytes = |address: &Expr| Expr::Bytes(Box::new(address.clone()));
+            let bytes = |address: &Expr| Expr::Bytes(Arc::new(address.clone()));
             let size = if lowest == highest {
                 lowest.size.clone()
             } else {
@@ -59,7 +61,7 @@ impl Builder<'_> {
             name: name.clone(),
             value: TemporaryValue::Span(pieces.into_iter().map(|(piece, _)| piece).collect()),
         });
-        let span = || Box::new(Expr::Name(name.clone()));
+        let span = || Arc::new(Expr::Name(name.clone()));
         let low = Expr::Member(span(), "low".into());
         let high = Expr::Member(span(), "high".into());
         (low.clone(), high.binary(BinaryOp::Sub, low))

@@ -1,5 +1,7 @@
 //! The objects that paths lead to, and how far their sections reach.
 
+use std::sync::Arc;
+
 use rex_ir::expr::{BinaryOp, Expr};
 use rex_ir::ty::{Extent, TypeId, TypeKind};
 
@@ -22,10 +24,10 @@ impl Builder<'_> {
         match step {
             StepValue::Member(name) => match object {
                 Expr::Deref(pointer) => Expr::Arrow(pointer, name.clone()),
-                other => Expr::Member(Box::new(other), name.clone()),
+                other => Expr::Member(Arc::new(other), name.clone()),
             },
             StepValue::Deref => object.deref(),
-            StepValue::Shape(pointer) => Expr::Cast(*pointer, Box::new(object)).deref(),
+            StepValue::Shape(pointer) => Expr::Cast(*pointer, Arc::new(object)).deref(),
             StepValue::Index(index) => object.index(index.clone()),
             StepValue::Section(section) => object.index(section.lower.clone()),
         }

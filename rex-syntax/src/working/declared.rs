@@ -1,10 +1,10 @@
-//! Macros that stand for declarations of a file or class: types and functions of which device code needs its own.
+//! Macros that stand for declarations of a file or class, or for names of these: types and functions of which device code needs its own.
 
 use text_size::TextRange;
 
 use super::Code;
 use crate::edit::EditSet;
-use crate::lex::TokenKind;
+use crate::lex::{self, TokenKind};
 
 /// The words before a brace behind which declarations stand.
 const HEADS: [&str; 3] = ["namespace", "class", "struct"];
@@ -19,12 +19,19 @@ impl Code<'_> {
         if self.lexed.pragmas.is_empty() {
             return edits;
         }
+        let partners = lex::partners(self.text, &self.lexed.tokens);
         // For each open bracket whether declarations of the file, or of a class, stand behind it.
         let mut open: Vec<bool> = Vec::new();
         let mut begins = true;
         let mut idx = 0;
         while let Some(&token) = self.lexed.tokens.get(idx) {
             let word = token.text(self.text);
+            if let Some((range, expansion)) = self.name_call(idx, &partners) {
+                edits.replace(range, expansion);
+                begins = false;
+                idx = self.after(range);
+                continue;
+            }
             if begins
                 && token.kind == TokenKind::Identifier
                 && open.iter().all(|declares| *declares)
@@ -57,6 +64,23 @@ impl Code<'_> {
             idx += 1;
         }
         edits
+    }
+
+    /// Expands a call that makes the name of a namespace or class where no call can stand: `namespace NAME(x) {`, `NAME(x)::f()`.
+    fn name_call(&self, idx: usize, partners: &[usize]) -> Option<(TextRange, String)> {
+        let name = self.lexed.tokens.get(idx)?;
+        if name.kind != TokenKind::Identifier || self.token_text(idx + 1) != "(" {
+            return None;
+        }
+        let before = idx.checked_sub(1).map_or("", |at| self.token_text(at));
+        let is_name = self.token_text(partners.get(idx + 1)? + 1) == "::" || before == "namespace";
+        let word = name.text(self.text);
+        if !is_name || !self.macros.is_macro_somewhere(word) {
+            return None;
+        }
+        let start = name.range.start();
+        self.macros
+            .expand_call_at(self.text, start, self.written_at(start))
     }
 
     /// Expands a call that begins a statement and declares variables: `DECLARE(x) = 1;`.

@@ -201,6 +201,11 @@ pub fn of_file(file: &str) -> String {
     format!("__{:08x}", file_hash(file))
 }
 
+/// The type of a variable that only the compiler knows, where the variable is visible.
+pub fn type_of(variable: &str) -> SmolStr {
+    format_smolstr!("REX_TYPE_OF({variable})")
+}
+
 /// The type of a variable that only the compiler knows, as a parameter of a kernel template.
 pub fn deduced_type(variable: &str) -> SmolStr {
     format_smolstr!("{variable}{TYPE_SUFFIX}")

@@ -339,10 +339,7 @@ fn deduced_type(program: &Program, symbol: SymbolId) -> (SmolStr, SmolStr) {
     let name = program.name(symbol);
     match program.symbols[symbol].kind {
         SymbolKind::Type => (name.clone(), name.clone()),
-        _ => (
-            namer::deduced_type(name),
-            format_smolstr!("REX_TYPE_OF({name})"),
-        ),
+        _ => (namer::deduced_type(name), namer::type_of(name)),
     }
 }
 

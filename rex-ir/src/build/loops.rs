@@ -8,6 +8,7 @@ use rex_syntax::kind::{Field, Kind};
 use super::Builder;
 use super::types::declared_name;
 use crate::branches::first_leaving_loop;
+use crate::namer;
 use crate::region::{CanonicalLoop, LoopNest, LoopStep, Relation};
 use crate::ty::{Meaning, TypeKind};
 
@@ -199,7 +200,9 @@ impl<'u> Builder<'u> {
             .resolve(&self.symbols, name, bound)
             .ok_or(err(variable.range(), "the variable is not declared"))?;
         let mut ty = self.types.object_type(self.symbols[symbol].ty);
-        if matches!(
+        if !declares_variable && self.is_deduced(symbol) {
+            ty = self.types.named(namer::type_of(name), Meaning::Dependent);
+        } else if matches!(
             self.types.get(ty).kind,
             TypeKind::Named {
                 meaning: Meaning::Auto,

@@ -105,7 +105,7 @@ impl Builder<'_> {
     }
 
     /// Whether only the compiler knows the type of a variable.
-    pub(super) fn is_deduced(&self, symbol: SymbolId) -> bool {
+    pub(in crate::build) fn is_deduced(&self, symbol: SymbolId) -> bool {
         let found = &self.symbols[symbol];
         let is_of_function = matches!(
             found.kind,

@@ -21,11 +21,14 @@ use rex_syntax::omp::directive::Leaf;
 use super::Builder;
 use crate::item::FunctionId;
 use crate::map::MapItem;
+use crate::namer;
+use crate::places::constructs_in;
 use crate::region::{
     Capture, CapturedObject, ConstructId, DataConstruct, DataConstructKind, Region,
     SharingAttribute,
 };
 use crate::symbol::SymbolId;
+use crate::ty::Meaning;
 pub(super) use local_declarations::{LocalUsing, local_usings};
 use uses::{Use, Uses};
 
@@ -218,6 +221,7 @@ impl Builder<'_> {
         });
         self.check_copies_of_lvalues(&maps, &captures);
         let mut deduced = self.deduced_variables(&captures);
+        deduced.extend(self.deduced_loop_variables(construct, &deduced));
         deduced.extend(std::mem::take(&mut uses.named_types));
         self.add_local_usings(node, statement, &mut uses);
         uses.declarations.sort();
@@ -250,6 +254,41 @@ impl Builder<'_> {
     /// A variable, if it stands for a member of the own object.
     fn own_member(&self, symbol: SymbolId) -> Option<SymbolId> {
         self.symbols[symbol].is_own_member().then_some(symbol)
+    }
+
+    /// The variables outside the region with which its loops count, and whose types are parameters of the kernel as only the compiler
+    /// knows them. `known` are such parameters already.
+    fn deduced_loop_variables(
+        &mut self,
+        construct: ConstructId,
+        known: &[SymbolId],
+    ) -> Vec<SymbolId> {
+        let range = self.constructs[construct].range;
+        let nests: Vec<_> = constructs_in(&self.constructs, range)
+            .filter_map(|(_, inner)| inner.nest)
+            .collect();
+        let mut found = Vec::new();
+        for nest in nests {
+            for idx in 0..self.nests[nest].loops.len() {
+                let canonical = &self.nests[nest].loops[idx];
+                let name = canonical.variable.clone();
+                let is_declared = canonical.declares_variable;
+                let symbol = self.scopes.resolve(&self.symbols, &name, canonical.bound);
+                let Some(symbol) = symbol.filter(|it| !is_declared && self.is_deduced(*it)) else {
+                    continue;
+                };
+                let declared = self.symbols[symbol].declared_at;
+                if declared.is_some_and(|at| range.contains_range(at)) {
+                    continue;
+                }
+                let name = namer::deduced_type(&name);
+                self.nests[nest].loops[idx].ty = self.types.named(name, Meaning::Dependent);
+                if !known.contains(&symbol) && !found.contains(&symbol) {
+                    found.push(symbol);
+                }
+            }
+        }
+        found
     }
 
     /// The captured variables whose types are parameters of the kernel for that reason.

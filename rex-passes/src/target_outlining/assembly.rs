@@ -343,7 +343,10 @@ impl Assembly<'_, '_> {
                             || (construct.nest.is_none() && !construct.has(Leaf::Sections))
                     }
                     SharingAttribute::Lastprivate => {
-                        construct.nest.is_some() && matches!(self.shape, Shape::Loop | Shape::Team)
+                        let is_stored = self.planner.is_stored(self.program.name(symbol));
+                        is_stored
+                            && construct.nest.is_some()
+                            && matches!(self.shape, Shape::Loop | Shape::Team)
                     }
                     _ => false,
                 }

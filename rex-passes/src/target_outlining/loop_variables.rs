@@ -101,7 +101,8 @@ impl Planner<'_> {
             .collect()
     }
 
-    fn is_stored(&self, variable: &str) -> bool {
+    /// Whether the region has the storage of a variable itself.
+    pub(super) fn is_stored(&self, variable: &str) -> bool {
         self.captured(variable)
             .is_some_and(|capture| capture.transport == Transport::Storage)
     }

@@ -186,10 +186,12 @@ impl Planner<'_> {
             .collect()
     }
 
-    /// Last values of the region's own loop, into device memory.
+    /// Last values of the region's own loop: into device memory, or into what `target` has a copy of, whose loop is that of a directive
+    /// behind it.
     pub(super) fn region_lastprivates(&self, construct: &Construct) -> Vec<LastprivatePlan> {
-        self.lastprivates(construct, |name| {
-            LastprivateTarget::Parameter(namer::argument(name))
+        self.lastprivates(construct, |name| match self.is_stored(name) {
+            true => LastprivateTarget::Parameter(namer::argument(name)),
+            false => LastprivateTarget::Outer,
         })
     }
 

@@ -109,7 +109,8 @@ impl BodyPrinter<'_> {
             }
         }
         lines.extend(self.combine(&plan.reductions));
-        if plan.space == IterationSpace::Grid {
+        let has_outer = |plan: &LastprivatePlan| plan.target == LastprivateTarget::Outer;
+        if plan.space == IterationSpace::Grid && !plan.lastprivates.iter().any(has_outer) {
             return lines;
         }
         let mut wrapped = block(lines);

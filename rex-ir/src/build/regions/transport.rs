@@ -122,15 +122,15 @@ impl Builder<'_> {
                     Category::Dependent => Transport::CopyByCategory,
                     _ => Transport::Copy,
                 },
+                (SharingAttribute::Reduction { .. }, true) if category == Category::Pointer => {
+                    Transport::Pointee
+                }
                 (
                     SharingAttribute::Reduction { .. }
                     | SharingAttribute::Lastprivate
                     | SharingAttribute::Linear(_),
                     true,
-                ) => match category {
-                    Category::Pointer => Transport::Pointee,
-                    _ => Transport::Storage,
-                },
+                ) => Transport::Storage,
                 (SharingAttribute::Private, false) => Transport::Private,
                 (SharingAttribute::Shared | SharingAttribute::Copyprivate, _) | (_, false) => {
                     continue;

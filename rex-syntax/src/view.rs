@@ -7,6 +7,7 @@
 //! [`Node`]: crate::cst::Node
 
 mod declaration;
+mod member_pointer;
 mod repair;
 mod respell;
 
@@ -406,6 +407,34 @@ mod tests {
         check(
             "auto p = new T*[4], q = new T * ;",
             "auto p = new T [4], q = new T * ;",
+        );
+    }
+
+    #[test]
+    fn pointers_to_members_become_names() {
+        check(
+            "A f(void (F::*)(M, A&) const); struct t<R (n::C<T>::*)(A...)> {}; int g(int S::*);",
+            "A f(void__F_____M__A___const); struct t<R__n__C_T______A____> {}; int g(int_S___);",
+        );
+        check(
+            "using P = const B<int> &(S::*)() const noexcept; using D = int S::*; int S::*d = (int S::*)e;",
+            "using P = const_B_int____S_______const_noexcept; using D = int_S___; int S::*d = (int_S___)e;",
+        );
+        check(
+            "void f(int (T::*g)(int) const); x = a::b * c;",
+            "void f(int (T::*g)(int) ); x = a::b * c;",
+        );
+    }
+
+    #[test]
+    fn statements_in_macro_arguments_become_blocks() {
+        check(
+            "#define ON(x) x\nvoid f() { ON(a = 1;) ON((int b[2] = {1, 2}; g(b, 2); return;)) }",
+            "void f() { {a = 1;} { int b[2] = {1, 2}; g(b, 2); return; } }",
+        );
+        check(
+            "#define ON(x) x\nstruct S { template <class T> void f() const { ON((if (a) { b; } else { c; })) } };",
+            "struct S { template <class T> void f() const { { if (a) { b; } else { c; } } } };",
         );
     }
 

@@ -113,7 +113,7 @@ impl Scan<'_> {
         }
     }
 
-    fn after_template_arguments(&self, open: usize) -> Option<usize> {
+    pub(super) fn after_template_arguments(&self, open: usize) -> Option<usize> {
         const MAX_TOKENS: usize = 256;
         let mut depth = 0i32;
         for at in open..(open + MAX_TOKENS).min(self.tokens.len()) {

@@ -68,6 +68,8 @@ impl Scan<'_> {
                 }
                 TokenKind::Identifier => {
                     match text {
+                        // In front of a name it may be a template's parameter.
+                        "class" if matches!(self.before(idx), "<" | ",") => {}
                         "struct" | "class" | "union" | "namespace" | "extern" => {
                             head.is_members = true;
                         }
@@ -133,7 +135,7 @@ impl Scan<'_> {
     fn brace(&self, idx: usize, outer: Option<Bracket>, head: Head) -> Bracket {
         match self.before(idx) {
             "=" | "," | "(" | "[" | "return" => Bracket::List,
-            ")" => Bracket::Block,
+            ")" | "const" | "noexcept" | "override" => Bracket::Block,
             "{" if outer == Some(Bracket::List) => Bracket::List,
             _ if head.is_enum => Bracket::List,
             _ if head.is_members => Bracket::Members,

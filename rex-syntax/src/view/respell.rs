@@ -111,19 +111,32 @@ impl Scan<'_> {
                 1
             }
             _ if is_complex_word(text) || is_arithmetic_word(text) => self.join_complex(idx, mask),
-            _ => self.respell_string_macro(idx, mask),
+            _ => match self.respell_member_pointer(idx, mask) {
+                0 => self.respell_string_macro(idx, mask),
+                length => length,
+            },
         }
     }
 
-    /// A macro with statements for arguments is spelled like a block: `STMT(x += 2;)` like `{ x += 2; }`. Returns its last token.
+    /// A macro with statements for arguments is spelled like a block: `STMT(x += 2;)` like `{ x += 2; }`, and so is `STMT((x += 2;))`.
+    /// Returns its last token.
     pub(super) fn respell_statements(&self, idx: usize, mask: &mut Mask) -> Option<usize> {
         let open = idx + 1;
         let last = self.closing(open);
-        let (mut at, mut commas, mut has_statement) = (open + 1, Vec::new(), false);
-        while at < last {
+        let is_wrapped = self.opens(open + 1) && self.closing(open + 1) + 1 == last;
+        let (first, end) = match is_wrapped {
+            true => (open + 2, last - 1),
+            false => (open + 1, last),
+        };
+        let begins_statement = matches!(
+            self.token_text(first),
+            "if" | "for" | "while" | "switch" | "do" | "try"
+        );
+        let (mut at, mut commas, mut has_statement) = (first, Vec::new(), begins_statement);
+        while at < end {
             match self.token_text(at) {
                 "(" | "[" | "{" => at = self.closing(at),
-                "," => commas.push(at),
+                "," if !is_wrapped => commas.push(at),
                 ";" => has_statement = true,
                 _ => {}
             }
@@ -131,6 +144,10 @@ impl Scan<'_> {
         }
         self.tokens.get(last).filter(|_| has_statement)?;
         self.blank_tokens(idx, idx, mask);
+        if is_wrapped {
+            self.blank_tokens(open + 1, open + 1, mask);
+            self.blank_tokens(last - 1, last - 1, mask);
+        }
         let spellings = [(open, "{"), (last, "}")].into_iter();
         for (at, spelling) in spellings.chain(commas.into_iter().map(|at| (at, ";"))) {
             mask.put(self.tokens[at].range.start(), spelling);

@@ -18,7 +18,7 @@ use smol_str::SmolStr;
 use super::body::BodyPrinter;
 use super::class::{BOTH_SIDES, untagged_head};
 use super::kernel::STEP;
-use super::statics;
+use super::{references, statics};
 use crate::common::closures::wrapped;
 use crate::common::conditionals;
 
@@ -142,6 +142,12 @@ pub(super) fn text(
     let mut edits = EditSet::new();
     for removed in removed_in(program, of, range) {
         edits.delete(removed - range.start());
+    }
+    let closures = |place: &TextRange| of.closures.iter().any(|it| it.contains_range(*place));
+    for (place, object) in references::constructed(program, range) {
+        if !closures(&place) {
+            edits.replace(place - range.start(), object.to_string());
+        }
     }
     for region in &of.regions {
         let construct = &program.constructs[program.regions[*region].construct];

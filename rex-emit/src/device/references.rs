@@ -215,6 +215,16 @@ pub(super) fn objects(
         .map(|(name, symbol)| (name.whole(), object(program, symbol).into()))
 }
 
+/// The same for the variables that a kernel constructs.
+pub(super) fn constructed(
+    program: &Program,
+    range: TextRange,
+) -> impl Iterator<Item = (TextRange, SmolStr)> {
+    variables_in(program, range)
+        .filter(|(_, symbol)| program.device_storage(*symbol) == Some(DeviceStorage::Constructed))
+        .map(|(name, symbol)| (name.whole(), object(program, symbol).into()))
+}
+
 /// Whether a variable is one of these, perhaps in another declaration.
 fn is_among(program: &Program, variables: &[SymbolId], symbol: SymbolId) -> bool {
     let mut same = program.redeclarations(symbol).into_iter();

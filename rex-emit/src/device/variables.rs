@@ -274,12 +274,20 @@ impl<'p> Device<'p> {
     /// Variables of the host that the code which leads to kernels of templates uses.
     pub(super) fn host_variables(&mut self, symbols: &[SymbolId], range: TextRange) {
         let instances = &self.program.instances;
-        if symbols
+        // The storage of what a kernel constructs has the variable's name, and code names what is in it.
+        let is_constructed =
+            |symbol: &SymbolId| self.storage(*symbol) == Some(DeviceStorage::Constructed);
+        let of_host: Vec<SymbolId> = symbols
+            .iter()
+            .copied()
+            .filter(|symbol| !is_constructed(symbol))
+            .collect();
+        if of_host
             .iter()
             .any(|symbol| instances.names.contains(self.program.name(*symbol)))
         {
             self.header();
-            for line in instances::variables(self.program, symbols, range) {
+            for line in instances::variables(self.program, &of_host, range) {
                 self.line(&line);
             }
         }

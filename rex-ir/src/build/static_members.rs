@@ -287,8 +287,19 @@ fn is_constant_place(node: Node<'_>) -> bool {
     node.ancestors()
         .take_while(|outer| outer.kind() != Kind::CompoundStatement)
         .any(|outer| {
+            let is_constexpr = || outer.children().any(|word| word.text() == "constexpr");
+            let is_condition = || {
+                let condition = outer.condition();
+                condition.is_some_and(|it| it.range().contains_range(node.range()))
+            };
             CONSTANT_PLACES.contains(&outer.kind())
-                || outer.kind() == Kind::Declaration
-                    && outer.children().any(|word| word.text() == "constexpr")
+                || outer.kind() == Kind::Declaration && is_constexpr()
+                || outer.kind() == Kind::IfStatement
+                    && outer
+                        .text()
+                        .trim_start_matches("if")
+                        .trim_start()
+                        .starts_with("constexpr")
+                    && is_condition()
         })
 }

@@ -352,6 +352,15 @@ impl BodyPrinter<'_> {
         lines
     }
 
+    /// Where an object is constructed whose name may be that of a constant.
+    pub(super) fn place_of(&self, ty: TypeId, name: &str) -> String {
+        let types = &self.program.types;
+        match types.get(types.innermost_element(ty)).is_const {
+            true => format!("rex_place{{(void *)&{name}}}"),
+            false => format!("rex_place{{&{name}}}"),
+        }
+    }
+
     /// How the leader fills the team's copy in shared memory.
     pub(super) fn shared_copy(&self, ty: TypeId, name: &str, value: &str, address: &str) -> String {
         let types = &self.program.types;
@@ -365,7 +374,8 @@ impl BodyPrinter<'_> {
             }
             TypeKind::Array { .. } => format!("memcpy({name}, {address}, sizeof({name}));"),
             _ if classes::has_constructor(self.program, ty) => format!(
-                "new (rex_place{{&{name}}}) {}({value});",
+                "new ({}) {}({value});",
+                self.place_of(ty, name),
                 self.value_type(ty)
             ),
             _ => format!("{name} = {value};"),

@@ -297,9 +297,10 @@ impl BodyPrinter<'_> {
         let before = &self.program.source()[..usize::from(initializer.range.start())];
         let is_direct = value.starts_with('(') && !before.trim_end().ends_with('=');
         let is_array = matches!(types.get(types.desugar(ty)).kind, TypeKind::Array { .. });
+        let place = self.place_of(ty, name);
         Some(if is_array && has_constructor && value.starts_with('{') {
             format!(
-                "new (rex_place{{&{name}}}) rex_elements_of<{}>{{{value}}};",
+                "new ({place}) rex_elements_of<{}>{{{value}}};",
                 self.value_type(ty)
             )
         } else if is_array {
@@ -318,7 +319,7 @@ impl BodyPrinter<'_> {
                 true => format!("rex_object<{spelled}>"),
                 false => spelled.to_string(),
             };
-            format!("new (rex_place{{&{name}}}) {spelled}{arguments};")
+            format!("new ({place}) {spelled}{arguments};")
         } else if (value.starts_with('{') || is_direct)
             && types.record(ty).is_none()
             && !matches!(types.category(ty), Category::Scalar | Category::Pointer)

@@ -41,6 +41,8 @@ pub struct Unit {
     pub tree: Tree,
     /// Calls of functions with variants.
     pub variant_calls: Vec<VariantCall>,
+    /// Bodies of functions, and the bodies that they have on devices.
+    pub device_bodies: Vec<(TextRange, TextRange)>,
     /// Functions that the host file must not have.
     pub for_devices_only: Vec<TextRange>,
     /// The clauses of `requires` directives.
@@ -80,6 +82,7 @@ pub fn read_unit(
         unit = read_working(sources, working, read, expansion.clone(), &mut found);
     }
     unit.variant_calls = resolve::calls(&unit);
+    unit.device_bodies = resolve::device_bodies(&unit);
     unit.for_devices_only = resolve::for_devices_only(&unit);
     diagnostics.extend(found);
     unit
@@ -144,6 +147,7 @@ fn read_working(
         expansion,
         tree,
         variant_calls: Vec::new(),
+        device_bodies: Vec::new(),
         for_devices_only: Vec::new(),
         requirements,
         masks,

@@ -1,7 +1,7 @@
 //! The working file: the user's text with the macros written out that hide directives.
 //!
 //! Several rounds, each a derived file of its own. The first writes out `_Pragma("omp ..")`, OpenMP attributes and the macros that hide
-//! directives, braces, operators or local variables; the next, up to three times as their text may have further ones, macros that stand for declarations; then types that
+//! directives, braces, operators, functions with variants or local variables; the next, up to three times as their text may have further ones, macros that stand for declarations; then types that
 //! C lets a program leave out; then macros that stand for words of a directive and for the loop after one. Where there is nothing to write out there is no derived
 //! file.
 
@@ -11,6 +11,7 @@ mod directives;
 mod operators;
 #[cfg(test)]
 mod tests;
+mod variants;
 
 pub(crate) use alternative::with_usual_tokens;
 use rustc_hash::FxHashMap;
@@ -167,6 +168,7 @@ impl<'s> Code<'s> {
         let partners = lex::Partners::of(self.text, &self.lexed.tokens);
         let hiding = self.hiding_tokens();
         let has_selections = self.has_selections();
+        let varied = self.functions_with_variants();
         let mut idx = 0;
         while let Some(&token) = self.lexed.tokens.get(idx) {
             let start = token.range.start();
@@ -202,9 +204,12 @@ impl<'s> Code<'s> {
                     }
                     None
                 }
-                Hidden::Macro => match self
-                    .base_class_call(idx)
+                Hidden::Macro => match (!varied.is_empty())
+                    .then(|| self.call_of_variant(idx, &varied))
+                    .flatten()
+                    .or_else(|| self.base_class_call(idx))
                     .or_else(|| self.operator_call(idx, &partners))
+                    .or_else(|| self.lambda_head(idx, &partners))
                     .or_else(|| self.declared_variables(idx))
                     .or_else(|| has_selections.then(|| self.selection_call(idx))?)
                 {

@@ -204,6 +204,12 @@ pub(super) fn print(program: &Program, device: &DeviceFunction, marker: &str) ->
     let mut text = printer.text(&device.body, "");
     let (_, references) = references::at_body(program, function).unwrap_or_default();
     let instances = instances::named_in(program, device.function);
+    let bodies = program.unit.device_bodies.iter();
+    if let Some((body, other)) = bodies.rev().find(|(body, _)| *body == function.body) {
+        let end = usize::from(body.start() - function.range.start());
+        text.truncate(end.min(text.len()));
+        text.push_str(program.text(*other));
+    }
     let inside = function.first_statement - function.range.start();
     text.insert_str(
         usize::from(inside).min(text.len()),

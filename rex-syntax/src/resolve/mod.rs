@@ -22,7 +22,7 @@ use crate::unit::Unit;
 
 pub use induction::{Refusal, refused_induction};
 pub use variant::{VARIANT_SUFFIX, VariantCall};
-pub(crate) use variant::{calls, for_devices_only};
+pub(crate) use variant::{calls, device_bodies, for_devices_only};
 
 /// The edits of one round; none when everything is written out.
 pub(crate) fn edits(unit: &Unit) -> EditSet {

@@ -198,6 +198,41 @@ pub(crate) fn calls(unit: &Unit) -> Vec<VariantCall> {
     found
 }
 
+/// The bodies of functions that devices have a variant of wherever it is called, and the bodies of these: `{ return false; }` for
+/// `{ return true; }`. Only such that call nothing; they answer for code whose calls no directive stands around: macros and headers.
+pub(crate) fn device_bodies(unit: &Unit) -> Vec<(TextRange, TextRange)> {
+    let known = Variants::of(unit);
+    if known.all.is_empty() {
+        return Vec::new();
+    }
+    let context = Context::of(unit, unit.tree.root()).on_device();
+    let end = TextRange::empty(unit.tree.root().range().end());
+    let definitions: Vec<(Node<'_>, Node<'_>)> = unit
+        .tree
+        .nodes()
+        .filter(|node| node.kind() == Kind::FunctionDefinition)
+        .filter_map(|node| Some((function_name(node)?, node.field(Field::Body)?)))
+        .collect();
+    let mut found = Vec::new();
+    for (name, body) in &definitions {
+        if !known.by_base.contains_key(name.text()) {
+            continue;
+        }
+        let choice = chosen(&known, name.text(), end, &context);
+        let Some((variant, Verdict::Always)) = choice.first() else {
+            continue;
+        };
+        let mut others = definitions.iter();
+        let other = others.find(|(it, _)| it.text() == variant.name);
+        found.extend(
+            other
+                .filter(|(_, other)| !other.text().contains('('))
+                .map(|(_, other)| (body.range(), other.range())),
+        );
+    }
+    found
+}
+
 /// Gives the functions of `begin declare variant` names of their own, and declares them as variants.
 pub(super) fn edits(unit: &Unit) -> EditSet {
     let mut edits = EditSet::new();

@@ -1,4 +1,4 @@
-//! Macros that stand for a part of an expression: an operator with or without its operand, a subscript, a member.
+//! Macros that stand for a part of an expression: an operator with or without its operand, a subscript, a member, the captures of a lambda.
 
 use smol_str::SmolStr;
 use text_size::TextRange;
@@ -47,6 +47,37 @@ impl Code<'_> {
         // The operator may come from a macro that the expansion calls.
         let call = self.macros.expand_whole_call(self.text, start)?;
         joins(&call.1, before, is_followed).then_some(call)
+    }
+
+    /// Expands the macro that stands for the captures of a lambda: `LAMBDA(int i) { .. }` with `#define LAMBDA [=]`.
+    pub(super) fn lambda_head(
+        &self,
+        idx: usize,
+        partners: &[usize],
+    ) -> Option<(TextRange, String)> {
+        let token = self.lexed.tokens.get(idx)?;
+        let start = token.range.start();
+        let def = self.macros.lookup_at(token.text(self.text), start)?;
+        let next = match (&def.parameters, self.token_text(idx + 1)) {
+            (Some(_), "(") => partners.get(idx + 1)? + 1,
+            (Some(_), _) => return None,
+            (None, _) => idx + 1,
+        };
+        if !matches!(self.token_text(next), "(" | "{")
+            || self.value_before(idx, partners) != Value::No
+        {
+            return None;
+        }
+        let begins = |call: &(TextRange, String)| {
+            call.1.starts_with('[') && !call.1.starts_with("[[") && !call.1.contains(['{', ';'])
+        };
+        let call = self.macros.expand_call(self.text, start)?;
+        if begins(&call) {
+            return Some(call);
+        }
+        // The brackets may come from a macro that the expansion calls.
+        let call = self.macros.expand_whole_call(self.text, start)?;
+        begins(&call).then_some(call)
     }
 
     /// Whether anything of the file may write an expression that chooses by types.

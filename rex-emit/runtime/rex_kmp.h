@@ -526,9 +526,36 @@ template <typename Value> struct rex_host_variable<Value, false> {
  * are: 1 + the index of a word, 0 for one that it has no copy of. */
 template <unsigned File, int Number, typename... Around> struct rex_lambda_end {};
 template <typename Value, Value value> struct rex_argument_value {};
-template <unsigned File, int Number, int Pointers, typename Lambda, typename End>
-struct rex_closure : Lambda {
-  rex_closure(Lambda &&lambda, const void *const *targets) : Lambda(static_cast<Lambda &&>(lambda)) {
+/* How a lambda is called that has no `auto` parameters. */
+template <typename Member> struct rex_call_of_member {
+  typedef void rex_type;
+};
+template <typename Lambda, typename Result, typename... Arguments>
+struct rex_call_of_member<Result (Lambda::*)(Arguments...) const> {
+  typedef Result rex_type(Arguments...) const;
+};
+template <typename Lambda, typename Result, typename... Arguments>
+struct rex_call_of_member<Result (Lambda::*)(Arguments...)> {
+  typedef Result rex_type(Arguments...);
+};
+#ifdef __cpp_noexcept_function_type
+template <typename Lambda, typename Result, typename... Arguments>
+struct rex_call_of_member<Result (Lambda::*)(Arguments...) const noexcept> {
+  typedef Result rex_type(Arguments...) const;
+};
+template <typename Lambda, typename Result, typename... Arguments>
+struct rex_call_of_member<Result (Lambda::*)(Arguments...) noexcept> {
+  typedef Result rex_type(Arguments...);
+};
+#endif
+template <typename Lambda, typename = void> struct rex_call {
+  typedef void rex_type;
+};
+template <typename Lambda>
+struct rex_call<Lambda, decltype((void)&Lambda::operator())> : rex_call_of_member<decltype(&Lambda::operator())> {};
+
+template <int Pointers, typename Lambda> struct rex_closure_of : Lambda {
+  rex_closure_of(Lambda &&lambda, const void *const *targets) : Lambda(static_cast<Lambda &&>(lambda)) {
     int next = 0;
     for (int i = 0; i < Pointers; ++i) {
       words[i] = find(targets[i], next, words_count);
@@ -548,17 +575,37 @@ private:
     return 0;
   }
 };
-template <unsigned File, int Number, typename Lambda, typename End>
-struct rex_closure<File, Number, 0, Lambda, End> : Lambda {
-  constexpr rex_closure(Lambda &&lambda) : Lambda(static_cast<Lambda &&>(lambda)) {}
+template <typename Lambda> struct rex_closure_of<0, Lambda> : Lambda {
+  constexpr rex_closure_of(Lambda &&lambda) : Lambda(static_cast<Lambda &&>(lambda)) {}
 };
+/* Programs ask for the type of &Closure::operator(), which names the class of the function. */
+template <unsigned File, int Number, int Pointers, typename Lambda, typename Call, typename End>
+struct rex_closure : rex_closure_of<Pointers, Lambda> {
+  using rex_closure_of<Pointers, Lambda>::rex_closure_of;
+};
+template <unsigned File, int Number, int Pointers, typename Lambda, typename Result, typename... Arguments, typename End>
+struct rex_closure<File, Number, Pointers, Lambda, Result(Arguments...) const, End> : rex_closure_of<Pointers, Lambda> {
+  using rex_closure_of<Pointers, Lambda>::rex_closure_of;
+  constexpr Result operator()(Arguments... arguments) const {
+    return static_cast<const Lambda &>(*this)(static_cast<Arguments &&>(arguments)...);
+  }
+};
+template <unsigned File, int Number, int Pointers, typename Lambda, typename Result, typename... Arguments, typename End>
+struct rex_closure<File, Number, Pointers, Lambda, Result(Arguments...), End> : rex_closure_of<Pointers, Lambda> {
+  using rex_closure_of<Pointers, Lambda>::rex_closure_of;
+  Result operator()(Arguments... arguments) {
+    return static_cast<Lambda &>(*this)(static_cast<Arguments &&>(arguments)...);
+  }
+};
+template <unsigned File, int Number, int Pointers, typename Lambda, typename... Around>
+using rex_closure_type = rex_closure<File, Number, Pointers, Lambda, typename rex_call<Lambda>::rex_type,
+                                     rex_lambda_end<File, Number, Around...>>;
 template <unsigned File, int Number, typename... Around, typename Lambda>
-constexpr rex_closure<File, Number, 0, Lambda, rex_lambda_end<File, Number, Around...>> rex_lambda(Lambda &&lambda) {
+constexpr rex_closure_type<File, Number, 0, Lambda, Around...> rex_lambda(Lambda &&lambda) {
   return static_cast<Lambda &&>(lambda);
 }
 template <unsigned File, int Number, typename... Around, typename Lambda, typename... Targets>
-rex_closure<File, Number, sizeof...(Targets), Lambda, rex_lambda_end<File, Number, Around...>>
-rex_lambda(Lambda &&lambda, Targets... targets) {
+rex_closure_type<File, Number, sizeof...(Targets), Lambda, Around...> rex_lambda(Lambda &&lambda, Targets... targets) {
   const void *const list[] = {targets...};
   return {static_cast<Lambda &&>(lambda), list};
 }
@@ -568,8 +615,8 @@ template <typename Value> constexpr const void *rex_by_value(const Value &value)
 }
 #define REX_BY_REFERENCE(variable) ((const void *)&(const volatile char &)(variable))
 
-template <unsigned File, int Number, int Pointers, typename Lambda, typename End>
-struct rex_category<rex_closure<File, Number, Pointers, Lambda, End>> {
+template <unsigned File, int Number, int Pointers, typename Lambda, typename Call, typename End>
+struct rex_category<rex_closure<File, Number, Pointers, Lambda, Call, End>> {
   enum { is_object = 1, is_pointer = 0, is_const = 0, is_lambda = 1 };
 };
 
@@ -578,9 +625,9 @@ template <typename Value> struct rex_pointers {
   static void map(struct rex_maps *, int64_t, const Value &) {}
 };
 template <typename Value> struct rex_pointers<const Value> : rex_pointers<Value> {};
-template <unsigned File, int Number, int Pointers, typename Lambda, typename End>
-struct rex_pointers<rex_closure<File, Number, Pointers, Lambda, End>> {
-  typedef rex_closure<File, Number, Pointers, Lambda, End> Closure;
+template <unsigned File, int Number, int Pointers, typename Lambda, typename Call, typename End>
+struct rex_pointers<rex_closure<File, Number, Pointers, Lambda, Call, End>> {
+  typedef rex_closure<File, Number, Pointers, Lambda, Call, End> Closure;
   static void map(struct rex_maps *maps, int64_t member, const Closure &closure) {
     for (int i = 0; i < Pointers; ++i)
       if (closure.words[i]) {
@@ -589,8 +636,8 @@ struct rex_pointers<rex_closure<File, Number, Pointers, Lambda, End>> {
       }
   }
 };
-template <unsigned File, int Number, typename Lambda, typename End>
-struct rex_pointers<rex_closure<File, Number, 0, Lambda, End>> {
+template <unsigned File, int Number, typename Lambda, typename Call, typename End>
+struct rex_pointers<rex_closure<File, Number, 0, Lambda, Call, End>> {
   static void map(struct rex_maps *, int64_t, const Lambda &) {}
 };
 template <typename Value> inline void rex_map_pointers(struct rex_maps *maps, int64_t member, Value &value) {

@@ -872,17 +872,68 @@ template <typename Value> REX_BOTH Value &rex_object_of();
 template <unsigned File, int Number, typename... Around>
 struct __attribute__((__visibility__("default"))) rex_lambda_end {};
 template <typename Value, Value value> struct __attribute__((__visibility__("default"))) rex_argument_value {};
-template <unsigned File, int Number, int Pointers, typename Lambda, typename End>
-struct __attribute__((__visibility__("default"))) rex_closure : Lambda {
-  REX_BOTH rex_closure(Lambda &&lambda) : Lambda(static_cast<Lambda &&>(lambda)) {}
+template <typename Member> struct rex_call_of_member {
+  typedef void rex_type;
+};
+template <typename Lambda, typename Result, typename... Arguments>
+struct rex_call_of_member<Result (Lambda::*)(Arguments...) const> {
+  typedef Result rex_type(Arguments...) const;
+};
+template <typename Lambda, typename Result, typename... Arguments>
+struct rex_call_of_member<Result (Lambda::*)(Arguments...)> {
+  typedef Result rex_type(Arguments...);
+};
+#ifdef __cpp_noexcept_function_type
+template <typename Lambda, typename Result, typename... Arguments>
+struct rex_call_of_member<Result (Lambda::*)(Arguments...) const noexcept> {
+  typedef Result rex_type(Arguments...) const;
+};
+template <typename Lambda, typename Result, typename... Arguments>
+struct rex_call_of_member<Result (Lambda::*)(Arguments...) noexcept> {
+  typedef Result rex_type(Arguments...);
+};
+#endif
+template <typename Lambda, typename = void> struct rex_call {
+  typedef void rex_type;
+};
+template <typename Lambda>
+struct rex_call<Lambda, decltype((void)&Lambda::operator())> : rex_call_of_member<decltype(&Lambda::operator())> {};
+
+template <int Pointers, typename Lambda> struct rex_closure_of : Lambda {
+  constexpr REX_BOTH rex_closure_of(Lambda &&lambda) : Lambda(static_cast<Lambda &&>(lambda)), words() {}
   uint16_t words[Pointers];
 };
-template <unsigned File, int Number, typename Lambda, typename End>
-struct __attribute__((__visibility__("default"))) rex_closure<File, Number, 0, Lambda, End> : Lambda {
-  constexpr REX_BOTH rex_closure(Lambda &&lambda) : Lambda(static_cast<Lambda &&>(lambda)) {}
+template <typename Lambda> struct rex_closure_of<0, Lambda> : Lambda {
+  constexpr REX_BOTH rex_closure_of(Lambda &&lambda) : Lambda(static_cast<Lambda &&>(lambda)) {}
 };
+template <unsigned File, int Number, int Pointers, typename Lambda, typename Call, typename End>
+struct __attribute__((__visibility__("default"))) rex_closure : rex_closure_of<Pointers, Lambda> {
+  constexpr REX_BOTH rex_closure(Lambda &&lambda)
+      : rex_closure_of<Pointers, Lambda>(static_cast<Lambda &&>(lambda)) {}
+};
+template <unsigned File, int Number, int Pointers, typename Lambda, typename Result, typename... Arguments, typename End>
+struct __attribute__((__visibility__("default")))
+rex_closure<File, Number, Pointers, Lambda, Result(Arguments...) const, End> : rex_closure_of<Pointers, Lambda> {
+  constexpr REX_BOTH rex_closure(Lambda &&lambda)
+      : rex_closure_of<Pointers, Lambda>(static_cast<Lambda &&>(lambda)) {}
+  constexpr REX_BOTH Result operator()(Arguments... arguments) const {
+    return static_cast<const Lambda &>(*this)(static_cast<Arguments &&>(arguments)...);
+  }
+};
+template <unsigned File, int Number, int Pointers, typename Lambda, typename Result, typename... Arguments, typename End>
+struct __attribute__((__visibility__("default")))
+rex_closure<File, Number, Pointers, Lambda, Result(Arguments...), End> : rex_closure_of<Pointers, Lambda> {
+  constexpr REX_BOTH rex_closure(Lambda &&lambda)
+      : rex_closure_of<Pointers, Lambda>(static_cast<Lambda &&>(lambda)) {}
+  REX_BOTH Result operator()(Arguments... arguments) {
+    return static_cast<Lambda &>(*this)(static_cast<Arguments &&>(arguments)...);
+  }
+};
+template <unsigned File, int Number, int Pointers, typename Lambda, typename... Around>
+using rex_closure_type = rex_closure<File, Number, Pointers, Lambda, typename rex_call<Lambda>::rex_type,
+                                     rex_lambda_end<File, Number, Around...>>;
 template <unsigned File, int Number, typename... Around, typename Lambda, typename... Targets>
-constexpr REX_BOTH rex_closure<File, Number, sizeof...(Targets), Lambda, rex_lambda_end<File, Number, Around...>>
+constexpr REX_BOTH rex_closure_type<File, Number, sizeof...(Targets), Lambda, Around...>
 rex_lambda(Lambda &&lambda, Targets...) {
   return static_cast<Lambda &&>(lambda);
 }

@@ -459,6 +459,10 @@ mod tests {
         );
         check("extern template class S<float>; int x;", "int x;");
         check(
+            "f<int>(typename T::type{}, typename T::B<int>::u(n)); void g(typename T::u x, typename T::v (*y)(int));",
+            "f<int>( T::type{}, T::B<int>::u(n)); void g(typename T::u x, typename T::v (*y)(int));",
+        );
+        check(
             "struct S { int x : 3; unsigned : 0; };",
             "struct S { int x : 3; };",
         );

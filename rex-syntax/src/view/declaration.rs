@@ -93,7 +93,7 @@ impl Scan<'_> {
     }
 
     /// The index after a type name at `at`, scopes and template arguments included.
-    fn type_name_end(&self, mut at: usize) -> Option<usize> {
+    pub(super) fn type_name_end(&self, mut at: usize) -> Option<usize> {
         loop {
             let token = self.tokens.get(at)?;
             if token.kind != TokenKind::Identifier || is_no_type(token.text(self.text)) {

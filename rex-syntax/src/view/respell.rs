@@ -94,6 +94,10 @@ impl Scan<'_> {
                 self.blank_tokens(idx, idx, mask);
                 1
             }
+            "typename" if self.begins_temporary(idx) => {
+                self.blank_tokens(idx, idx, mask);
+                1
+            }
             "extern" if self.token_text(idx + 1) == "template" => {
                 self.blank_to_semicolon(idx, mask)
             }
@@ -157,6 +161,21 @@ impl Scan<'_> {
 
     fn opens(&self, idx: usize) -> bool {
         self.token_text(idx) == "("
+    }
+
+    /// Whether `typename` begins an object in an expression, `f(typename T::type{}, n)`, where the grammar wants a declaration.
+    fn begins_temporary(&self, idx: usize) -> bool {
+        let is_value_place = matches!(
+            self.before(idx),
+            "(" | "," | "=" | "{" | "?" | ":" | "return" | "+" | "-" | "*" | "<<" | "&&" | "||"
+        );
+        let name = idx + 1 + usize::from(self.token_text(idx + 1) == "::");
+        let end = self.type_name_end(name).filter(|_| is_value_place);
+        end.is_some_and(|end| match self.token_text(end) {
+            "{" => true,
+            "(" => !matches!(self.token_text(end + 1), "*" | "&" | "&&"),
+            _ => false,
+        })
     }
 
     /// `case 1 ... 5:` keeps its first value.

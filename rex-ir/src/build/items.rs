@@ -12,6 +12,14 @@ use crate::headers;
 use crate::item::{FunctionId, Item, ItemKind};
 use crate::symbol::{SymbolId, SymbolKind};
 
+/// Whether a node is a guide for the deduction of template arguments: `Pair(double) -> Pair<float>;`
+fn is_guide(node: Node<'_>) -> bool {
+    let mut parts = node.children();
+    let declarator = parts.find(|part| part.kind() == Kind::FunctionDeclarator);
+    let names_type = |part: Node<'_>| part.kind() == Kind::TrailingReturnType;
+    node.field(Field::Type).is_none() && declarator.is_some_and(|it| it.children().any(names_type))
+}
+
 /// What was read of the unit, by place.
 struct Places {
     functions: FxHashMap<TextRange, FunctionId>,
@@ -80,6 +88,8 @@ impl<'u> Builder<'u> {
                     },
                     None => ItemKind::Other,
                 },
+                // The grammar knows no guides outside of templates.
+                Kind::Error if is_guide(node) => ItemKind::Type,
                 _ => ItemKind::Other,
             };
             items.push(Item {
@@ -96,7 +106,7 @@ impl<'u> Builder<'u> {
         }
         let declared = node
             .children()
-            .filter(|child| child.kind() == Kind::Declaration)
+            .filter(|child| child.kind() == Kind::Declaration && !is_guide(*child))
             .flat_map(|declaration| declaration.fields(Field::Declarator))
             .find(|declarator| function_declarator(*declarator).is_some());
         match declared.and_then(declared_name) {

@@ -153,7 +153,7 @@ impl<'p> Search<'p> {
             let class = function.class.as_ref();
             let is_implicit = function.name.starts_with("operator")
                 || function.name.starts_with('~')
-                || class == Some(&function.name);
+                || class.is_some_and(|class| is_name_of(class, &function.name));
             let is_host_class = class.is_some_and(|class| host_classes.contains(class));
             let leads = leading.contains(&id) || program.instances.of_function(id).is_some();
             let is_text_of_class = function.in_class && !leads;
@@ -340,7 +340,12 @@ fn named<'p>(
         .filter(|(_, function)| !function.is_main)
 }
 
-/// Classes that work with the device: their objects are the host's, and so are constructors and the like, unless named.
+/// Whether a class has a name, be it a specialization of a template: `Range<int>`.
+fn is_name_of(class: &str, name: &str) -> bool {
+    let own = class.find('<').map_or(class, |at| &class[..at]);
+    own.trim_end() == name
+}
+
 /// The functions that have directives of OpenMP in them, and those that call one of their names.
 fn leading_to_directives(program: &Program) -> FxHashSet<FunctionId> {
     let mut callers: FxHashMap<&str, Vec<FunctionId>> = FxHashMap::default();
@@ -363,6 +368,7 @@ fn leading_to_directives(program: &Program) -> FxHashSet<FunctionId> {
     leading
 }
 
+/// Classes that work with the device: their objects are the host's, and so are constructors and the like, unless named.
 fn host_classes(program: &Program) -> IndexSet<SmolStr> {
     let of_regions = program.regions.values().map(|region| region.function);
     let of_data = program.data_constructs.values();

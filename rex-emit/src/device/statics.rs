@@ -127,17 +127,42 @@ pub(super) fn definitions_of_templates(
     members: &[SymbolId],
     range: TextRange,
 ) -> Vec<(TextRange, String)> {
-    let members = members.iter();
-    let definitions = members
+    let of_host = members
+        .iter()
+        .filter_map(|symbol| definition_without_value(program, *symbol));
+    let of_device = members
+        .iter()
         .filter_map(|symbol| Member::of(program, *symbol))
         .filter(|member| member.known.is_of_template)
-        .flat_map(|member| member.all_definitions())
+        .flat_map(|member| member.all_definitions());
+    let definitions = of_device
+        .chain(of_host)
         .filter(|(place, _)| range.contains_range(*place));
     // Two members have one definition only in a program that is wrong.
     let mut seen = FxHashSet::default();
     definitions
         .filter(|(place, _)| seen.insert(*place))
         .collect()
+}
+
+/// The definition of a member of a template that only the host has an object of, without the value that code of the host computes.
+fn definition_without_value(program: &Program, symbol: SymbolId) -> Option<(TextRange, String)> {
+    let known = &program.static_members[&symbol];
+    let place = known.definition.filter(|_| known.is_of_template)?;
+    let found = &program.symbols[symbol];
+    let is_computed =
+        |value: &TextRange| place.contains_range(*value) && program.text(*value).contains('(');
+    let value = found.initializer.filter(is_computed)?;
+    let is_variable = !program
+        .types
+        .get(program.types.innermost_element(found.ty))
+        .is_const;
+    let is_of_host = program.device_storage(symbol).is_none() && is_variable;
+    let head = program
+        .text(TextRange::new(place.start(), value.start()))
+        .trim_end();
+    let head = head.strip_suffix('=').unwrap_or(head).trim_end();
+    is_of_host.then(|| (place, format!("{head};")))
 }
 
 /// The definitions that stand for that of a member outside its class.

@@ -19,7 +19,7 @@ impl Code<'_> {
         if self.lexed.pragmas.is_empty() {
             return edits;
         }
-        let partners = lex::partners(self.text, &self.lexed.tokens);
+        let partners = lex::Partners::of(self.text, &self.lexed.tokens);
         // For each open bracket whether declarations of the file, or of a class, stand behind it.
         let mut open: Vec<bool> = Vec::new();
         let mut begins = true;
@@ -67,13 +67,14 @@ impl Code<'_> {
     }
 
     /// Expands a call that makes the name of a namespace or class where no call can stand: `namespace NAME(x) {`, `NAME(x)::f()`.
-    fn name_call(&self, idx: usize, partners: &[usize]) -> Option<(TextRange, String)> {
+    fn name_call(&self, idx: usize, partners: &lex::Partners) -> Option<(TextRange, String)> {
         let name = self.lexed.tokens.get(idx)?;
         if name.kind != TokenKind::Identifier || self.token_text(idx + 1) != "(" {
             return None;
         }
         let before = idx.checked_sub(1).map_or("", |at| self.token_text(at));
-        let is_name = self.token_text(partners.get(idx + 1)? + 1) == "::" || before == "namespace";
+        let is_name =
+            self.token_text(partners.closing(idx + 1)? + 1) == "::" || before == "namespace";
         let word = name.text(self.text);
         if !is_name || !self.macros.is_macro_somewhere(word) {
             return None;

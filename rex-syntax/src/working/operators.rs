@@ -53,13 +53,13 @@ impl Code<'_> {
     pub(super) fn lambda_head(
         &self,
         idx: usize,
-        partners: &[usize],
+        partners: &lex::Partners,
     ) -> Option<(TextRange, String)> {
         let token = self.lexed.tokens.get(idx)?;
         let start = token.range.start();
         let def = self.macros.lookup_at(token.text(self.text), start)?;
         let next = match (&def.parameters, self.token_text(idx + 1)) {
-            (Some(_), "(") => partners.get(idx + 1)? + 1,
+            (Some(_), "(") => partners.closing(idx + 1)? + 1,
             (Some(_), _) => return None,
             (None, _) => idx + 1,
         };

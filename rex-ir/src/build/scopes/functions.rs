@@ -6,11 +6,12 @@ use rex_syntax::{TextRange, TextSize, lex};
 use smol_str::SmolStr;
 
 use super::classes::ClassContext;
+use super::templates::template_head;
 use super::{Context, Visit};
 use crate::build::Builder;
 use crate::build::names::{function_name, last_component, namespaces_around, without_arguments};
 use crate::build::types::{declared_name, function_declarator, has_storage, is_marked_virtual};
-use crate::item::{Function, Membership, TemplateHead};
+use crate::item::{Function, Membership};
 use crate::symbol::{ScopeId, SymbolKind};
 use crate::ty::TypeKind;
 
@@ -32,7 +33,7 @@ impl<'u> Builder<'u> {
         let mut class = context.class.clone();
         let mut qualifier = None;
         if class.is_none() {
-            class = self.class_of_qualified(name.text(), &unqualified, node, &context.heads);
+            class = self.class_of_qualified(name.text(), &unqualified, node);
             qualifier = class
                 .as_ref()
                 .and(name.text().strip_suffix(unqualified.as_str()));
@@ -45,7 +46,7 @@ impl<'u> Builder<'u> {
             let of_classes = match record.is_some_and(|record| self.is_full_specialization(record))
             {
                 true => 0,
-                false => qualifier.matches("<").count().min(heads.len()),
+                false => n_heads_of_classes(node, qualifier).min(heads.len()),
             };
             class_heads.extend(heads.drain(..of_classes));
         }
@@ -155,7 +156,6 @@ impl<'u> Builder<'u> {
         name: &str,
         unqualified: &str,
         function: Node<'u>,
-        heads: &[TemplateHead],
     ) -> Option<ClassContext> {
         let at = function.range();
         let qualifier = name
@@ -179,13 +179,36 @@ impl<'u> Builder<'u> {
         is_class.then(|| ClassContext {
             name,
             record,
-            path: match heads.is_empty() {
+            path: match n_heads_of_classes(function, qualifier) {
                 // What it is for some arguments: `template <> void Box<int>::fill() { .. }`.
-                true => qualifier.into(),
-                false => plain.into(),
+                0 => qualifier.into(),
+                _ => plain.into(),
             },
         })
     }
+}
+
+/// How many of the heads in front of a function are those of class templates in its qualifier; `template <>` is none.
+fn n_heads_of_classes(function: Node<'_>, qualifier: &str) -> usize {
+    let mut depth = 0usize;
+    let mut n_with_arguments = 0;
+    for character in qualifier.chars() {
+        match character {
+            '<' => {
+                n_with_arguments += usize::from(depth == 0);
+                depth += 1;
+            }
+            '>' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    let around = std::iter::successors(function.parent(), |node| node.parent());
+    let templates = around.take_while(|node| node.kind() == Kind::TemplateDeclaration);
+    let lists: Vec<Node<'_>> = templates
+        .filter_map(|template| template.field(Field::Parameters))
+        .collect();
+    let outer = lists.iter().rev().take(n_with_arguments);
+    outer.filter(|list| template_head(**list).is_some()).count()
 }
 
 /// The block of a function, that of its `try` if it is one.

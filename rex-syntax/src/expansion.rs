@@ -98,7 +98,7 @@ impl Expansion {
     pub fn parse(bytes: Vec<u8>, main_name: &str) -> Expansion {
         let mut text = match String::from_utf8(bytes) {
             Ok(text) => text,
-            Err(error) => crate::source::same_length_text(error.as_bytes()),
+            Err(error) => crate::source::text_with_escapes(error.as_bytes()),
         };
         text.shrink_to_fit();
         read::Reader::new(text, main_name).read()

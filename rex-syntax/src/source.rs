@@ -10,6 +10,7 @@ use smol_str::SmolStr;
 use text_size::{TextRange, TextSize};
 
 use crate::edit::OffsetMap;
+use crate::lex;
 
 /// Index of a file in its [`SourceMap`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -208,6 +209,34 @@ impl SourceMap {
     pub fn written_line(&self, at: FileRange) -> u32 {
         let at = self.to_written(at);
         self.file(at.file).line(at.range.start())
+    }
+}
+
+/// The text of bytes of which some are no UTF-8: those are written as in a literal, `\351`.
+pub(crate) fn text_with_escapes(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        text.push_str(chunk.valid());
+        for byte in chunk.invalid() {
+            text.push_str(&escaped(*byte));
+        }
+    }
+    text
+}
+
+/// A byte as literals of C write it.
+fn escaped(byte: u8) -> String {
+    format!("\\{byte:03o}")
+}
+
+impl SourceFile {
+    /// The bytes that are no UTF-8, as literals of C write them, each with the `?` that the text has for it.
+    pub fn escapes(&self) -> impl Iterator<Item = (TextRange, String)> + '_ {
+        let bytes = self.bytes.as_deref().unwrap_or_default();
+        let pairs = bytes.iter().zip(self.text.as_bytes()).enumerate();
+        pairs
+            .filter(|(_, (byte, written))| byte != written)
+            .map(|(at, (byte, _))| (lex::range(at, at + 1), escaped(*byte)))
     }
 }
 

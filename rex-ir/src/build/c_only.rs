@@ -1,15 +1,13 @@
-//! C that the device's C++ does not have, and what is written instead: parameters declared behind their list, updates of enumerations, addresses of compound
-//! literals, jumps over initializers, functions that end without a value. What cannot be written is noted for the device code that holds it.
+//! C that the device's C++ does not have, and what is written instead: updates of enumerations, addresses of compound literals, jumps over initializers.
+//! What cannot be written is noted for the device code that holds it.
 
 use rex_syntax::cst::Node;
 use rex_syntax::kind::{Field, Kind};
-use rex_syntax::layout::indent_at;
 use rex_syntax::{TextRange, TextSize, lex};
 use smol_str::{SmolStr, format_smolstr};
 
 use super::Builder;
-use super::types::{declared_name, function_declarator, has_storage};
-use crate::branches::may_reach_end;
+use super::types::{declared_name, has_storage};
 use crate::namer;
 use crate::ty::{Category, TypeId, TypeKind};
 
@@ -181,126 +179,6 @@ impl<'u> Builder<'u> {
             self.conversions
                 .push((dimension, SmolStr::new_static("[]")));
         }
-    }
-
-    /// `int f(a) double a; {}` as `int f(double a) {}`.
-    pub(super) fn declare_parameters_in_list(&mut self, function: Node<'u>) {
-        let Some((list, text)) = self.listed_parameters(function) else {
-            return;
-        };
-        self.conversions.push((list.range(), text));
-        for declaration in function.children() {
-            if declaration.kind() == Kind::Declaration {
-                self.conversions
-                    .push((declaration.range(), SmolStr::default()));
-            }
-        }
-    }
-
-    /// `int f();` with the parameters that the definition says: in C the first says nothing of them.
-    pub(super) fn say_parameters(&mut self, declarator: Node<'u>) {
-        let is_defined = |node: &Node<'u>| node.kind() == Kind::FunctionDefinition;
-        let (Some(name), Some(list)) = (
-            declared_name(declarator),
-            declarator.field(Field::Parameters),
-        ) else {
-            return;
-        };
-        if list.children().next().is_some() || declarator.parent().is_some_and(|it| is_defined(&it))
-        {
-            return;
-        }
-        let Some(&defined) = self.function_index.named(name.text()).first() else {
-            return;
-        };
-        let defined = &self.functions[defined];
-        let root = self.unit.tree.root();
-        let definition = root.smallest_at(defined.parameters);
-        let text = definition
-            .ancestors()
-            .find(is_defined)
-            .and_then(|function| self.listed_parameters(function))
-            .map_or_else(|| self.text(defined.parameters).into(), |(_, text)| text);
-        self.conversions.push((list.range(), text));
-    }
-
-    /// The list of a function that declares its parameters behind it, and the list with these declarations.
-    fn listed_parameters(&self, function: Node<'u>) -> Option<(Node<'u>, SmolStr)> {
-        let list = function
-            .field(Field::Declarator)
-            .and_then(function_declarator)
-            .and_then(|declarator| declarator.field(Field::Parameters))?;
-        let names: Vec<&str> = list
-            .children()
-            .filter(|child| child.kind() == Kind::Identifier)
-            .map(|name| name.text())
-            .collect();
-        if names.is_empty() {
-            return None;
-        }
-        let declarations: Vec<Node<'u>> = function
-            .children()
-            .filter(|child| child.kind() == Kind::Declaration)
-            .collect();
-        let declared = |name: &str| {
-            declarations.iter().find_map(|declaration| {
-                let declarators = declaration.fields(Field::Declarator);
-                let start = declarators.first()?.range().start();
-                let found = declarators.into_iter().find(|declarator| {
-                    declared_name(*declarator).is_some_and(|found| found.text() == name)
-                })?;
-                let specifiers = TextRange::new(declaration.range().start(), start);
-                let specifiers = self.text(specifiers).trim();
-                let specifiers = specifiers.strip_prefix("register").unwrap_or(specifiers);
-                Some(format!("{} {}", specifiers.trim(), found.text()))
-            })
-        };
-        let parameters: Vec<String> = names
-            .into_iter()
-            .map(|name| declared(name).unwrap_or_else(|| format!("int {name}")))
-            .collect();
-        Some((list, format_smolstr!("({})", parameters.join(", "))))
-    }
-
-    /// A function whose end may be reached without a value, which in C it is enough not to use: `int f() { g(); }`.
-    pub(super) fn return_at_end(&mut self, function: Node<'u>) {
-        let Some(body) = function.field(Field::Body) else {
-            return;
-        };
-        if !may_reach_end(body) || !self.returns_value(body) {
-            return;
-        }
-        let close = body.range().end() - TextSize::of('}');
-        let indent = indent_at(self.source, close);
-        let is_alone = self.source[..usize::from(close)]
-            .trim_end_matches([' ', '\t'])
-            .ends_with('\n');
-        let statements = body.children().last();
-        let inner = statements.map_or(indent, |it| indent_at(self.source, it.range().start()));
-        let text = match is_alone {
-            // The blanks in front of the brace stand already.
-            true => {
-                let more = inner.strip_prefix(indent).unwrap_or(inner);
-                format_smolstr!("{more}return {{}};\n{indent}")
-            }
-            false => SmolStr::new_static("return {}; "),
-        };
-        self.conversions.push((TextRange::empty(close), text));
-    }
-
-    /// `return;` where a value is due.
-    pub(super) fn return_something(&mut self, statement: Node<'u>) {
-        let has_value = statement.children().any(|it| it.kind() != Kind::Comment);
-        if !has_value && self.returns_value(statement) {
-            let end = TextRange::empty(statement.range().end() - TextSize::of(';'));
-            self.conversions.push((end, SmolStr::new_static(" {}")));
-        }
-    }
-
-    /// Whether the function around a statement has a type other than `void`.
-    fn returns_value(&mut self, statement: Node<'u>) -> bool {
-        let ty = self.returned_type(statement);
-        ty.is_some_and(|ty| self.types.category(ty) != Category::Unknown && !self.is_void(ty))
     }
 
     /// `int x = 1;` that a `goto` or `case` jumps over as `int x; x = 1;`.

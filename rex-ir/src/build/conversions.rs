@@ -1,9 +1,10 @@
 //! What C takes and the device's C++ does not: `void *` and numbers converted without a word, designators in any order.
 
+use rex_syntax::TextRange;
 use rex_syntax::cst::Node;
 use rex_syntax::kind::{Field, Kind};
+use rex_syntax::lex::{self, TokenKind};
 use rex_syntax::source::Language;
-use rex_syntax::{TextRange, lex};
 use smol_str::{SmolStr, format_smolstr};
 
 use super::Builder;
@@ -35,10 +36,31 @@ impl<'u> Builder<'u> {
             self.name_copies();
             self.call_device_library();
             self.name_types_of_objects();
+            self.write_bytes();
         }
         self.read_aligned_declarations();
         self.call_variants();
         self.conversions.sort_by_key(|(at, _)| at.start());
+    }
+
+    /// Bytes in literals that are no UTF-8, which the text does not have.
+    fn write_bytes(&mut self) {
+        let file = self.sources.file(self.unit.file);
+        let mut escapes = file.escapes().peekable();
+        if escapes.peek().is_none() {
+            return;
+        }
+        let literals = lex::significant_tokens(self.source, lex::whole(self.source))
+            .filter(|token| matches!(token.kind, TokenKind::String | TokenKind::Char))
+            .filter(|token| !token.text(self.source).starts_with(['R', 'L', 'u', 'U']));
+        for literal in literals {
+            while let Some((at, text)) = escapes.next_if(|(at, _)| at.start() < literal.range.end())
+            {
+                if literal.range.contains_range(at) {
+                    self.conversions.push((at, text.into()));
+                }
+            }
+        }
     }
 
     /// Functions of classes that device code defines in a function are device code, which nvcc does not always see.
@@ -222,6 +244,7 @@ impl<'u> Builder<'u> {
                     continue;
                 }
                 Kind::FunctionDefinition => {
+                    self.refuse_inner_function(node);
                     self.declare_parameters_in_list(node);
                     self.return_at_end(node);
                     continue;

@@ -5,6 +5,7 @@
 
 mod allocators;
 mod auto;
+mod c_functions;
 mod c_initializers;
 mod c_only;
 mod carriers;

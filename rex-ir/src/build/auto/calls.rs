@@ -19,7 +19,8 @@ impl Builder<'_> {
                 let Some(symbol) = self.scopes.resolve(&self.symbols, function.text(), at) else {
                     return self
                         .header_function_type(function.text())
-                        .filter(|ty| !self.may_be_overloaded(*ty));
+                        .filter(|ty| !self.may_be_overloaded(*ty))
+                        .or_else(|| self.builtin_type(function.text()));
                 };
                 let found = &self.symbols[symbol];
                 match found.kind {
@@ -45,6 +46,28 @@ impl Builder<'_> {
             Kind::FieldExpression => self.member_call_type(function, at),
             _ => None,
         }
+    }
+
+    /// What a function of GNU C returns that no header declares, if it is a pointer: `__builtin_alloca(n)`.
+    fn builtin_type(&mut self, name: &str) -> Option<TypeId> {
+        const GIVE_ADDRESSES: [&str; 10] = [
+            "aligned_alloc",
+            "alloca",
+            "calloc",
+            "malloc",
+            "memchr",
+            "memcpy",
+            "memmove",
+            "mempcpy",
+            "memset",
+            "realloc",
+        ];
+        let plain = name.strip_prefix("__builtin_").unwrap_or(name);
+        let is_c = self.unit.language == Language::C;
+        (is_c && GIVE_ADDRESSES.contains(&plain)).then(|| {
+            let void = self.types.named("void", Meaning::Void);
+            self.types.plain(TypeKind::Pointer(void))
+        })
     }
 
     /// What a function returns, if all functions of its name return the same.

@@ -139,8 +139,14 @@ impl<'u> Builder<'u> {
                 symbol.kind.is_variable() && is_known && !self.types.is_reference(symbol.ty)
             });
             if is_object {
+                // `typename decltype(x)::value`
+                let before = self.source[..usize::from(node.range().start())].trim_end();
+                let word = match before.ends_with("typename") {
+                    true => "",
+                    false => "typename ",
+                };
                 let named = format_smolstr!(
-                    "typename std::remove_reference<decltype({})>::type",
+                    "{word}std::remove_reference<decltype({})>::type",
                     operand.text()
                 );
                 self.conversions.push((node.range(), named));

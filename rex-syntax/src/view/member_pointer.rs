@@ -37,9 +37,10 @@ impl Scan<'_> {
             return 0;
         }
         if is_named {
-            // The grammar knows it, but no qualifiers behind it.
+            // The grammar knows it, but no qualifiers behind the parameters of a parameter.
             let close = self.closing(end + 1);
-            if is_function && last > close {
+            let is_parameter = matches!(self.token_text(last + 1), ")" | ",");
+            if is_function && is_parameter && last > close {
                 self.blank_tokens(close + 1, last, mask);
             }
             return 0;

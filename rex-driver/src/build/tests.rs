@@ -92,7 +92,7 @@ fn a_program_for_the_host_device() {
         &case,
         expect![[r#"
             gcc -DREX_LLVM_ABI=19 -iquote src -I work -ffile-prefix-map=work=rex -ffile-prefix-map=work/rose_axpy.c=src/axpy.c -O3 -Iinc -DN=4 -Wall -fopenmp -foffload=disable -c work/rose_axpy.c -o work/axpy.o
-            printf %s 'SECTIONS { /DISCARD/ : { *(.init_array .init_array.* .ctors .ctors.*) } }' > work/image_sections.ld && g++ -x c++ -std=gnu++17 -fPIC -ffunction-sections -fdata-sections -DREX_DEVICE_HOST -fno-gnu-unique '-DREX_DEVICE_SOURCE="rex_lib_axpy.cu"' -DREX_LLVM_ABI=19 -iquote src -I work -ffile-prefix-map=work=rex -O3 -Iinc -DN=4 -r -nostdlib -Wl,-T,work/image_sections.ld work/rex_nvidia.cu -o work/rex_lib_axpy.device.o
+            printf %s 'SECTIONS { /DISCARD/ : { *(.init_array .init_array.* .ctors .ctors.*) } }' > work/image_sections.ld && g++ -x c++ -std=gnu++17 -fPIC -ffunction-sections -fdata-sections -DREX_DEVICE_HOST -Wno-narrowing -fno-gnu-unique '-DREX_DEVICE_SOURCE="rex_lib_axpy.cu"' -DREX_LLVM_ABI=19 -iquote src -I work -ffile-prefix-map=work=rex -O3 -Iinc -DN=4 -r -nostdlib -Wl,-T,work/image_sections.ld work/rex_nvidia.cu -o work/rex_lib_axpy.device.o
             g++ -O1 -fPIC -DREX_LLVM_ABI=19 '-DREX_EMBED_IMAGE="rex_lib_nvidia.image.so"' -S work/register_cubin.cpp -o work/register_cubin.s
             --
             printf %s '{ global: *; *__kernel__*; _ZZN*10rex_object; _Z*B5cxx11; *__image_entry; local: _Z[!N]*; extern "C++" { *[$-*]; *[$-*]?const; *[$-*]?volatile; }; };' > work/image_symbols.map && g++ work/rex_lib_axpy.device.o -shared -Wl,-Bsymbolic -Wl,--gc-sections -Wl,-z,defs -Wl,--version-script=work/image_symbols.map -lm -lpthread -o work/rex_lib_nvidia.image.so

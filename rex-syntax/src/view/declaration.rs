@@ -33,7 +33,17 @@ impl Scan<'_> {
             .any(|token| token.text(self.text) == "operator");
         // Not the parameters of a lambda, and those that a pointer to functions has.
         let name = before.last();
-        is_operator || name.is_some_and(|name| name.kind == TokenKind::Identifier)
+        let is_named = name.is_some_and(|name| name.kind == TokenKind::Identifier);
+        is_operator || is_named && !self.is_base_class(open - 1)
+    }
+
+    /// Whether a name in front of parentheses is a base class that a macro makes: `struct S : BASE(int) {};`.
+    fn is_base_class(&self, name: usize) -> bool {
+        let is_before = |at: &usize| {
+            self.tokens[*at].kind != TokenKind::Identifier && self.token_text(*at) != "::"
+        };
+        let before = (0..name).rev().find(is_before);
+        before.is_some_and(|at| matches!(self.token_text(at), ":" | ","))
     }
 
     /// `A x(n, m);` at the start of a statement: the parentheses become braces.

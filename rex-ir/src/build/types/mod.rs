@@ -20,6 +20,7 @@ use rex_syntax::TextRange;
 use rex_syntax::cst::{Node, parse_fragment};
 use rex_syntax::kind::{Field, Kind};
 use rex_syntax::source::Language;
+use smol_str::SmolStr;
 
 use super::Builder;
 use crate::build::names::{last_component, squeeze};
@@ -62,8 +63,13 @@ impl Builder<'_> {
         let text = squeeze(node.text());
         match node.kind() {
             Kind::PrimitiveType | Kind::SizedTypeSpecifier => {
-                let meaning = arithmetic_meaning(&text);
-                self.types.named(text, meaning)
+                // `long const`, `unsigned const char`: the qualifiers stand inside.
+                let words = text.split_whitespace();
+                let plain = words.filter(|word| !matches!(*word, "const" | "volatile"));
+                let plain = SmolStr::from(plain.collect::<Vec<_>>().join(" "));
+                let meaning = arithmetic_meaning(&plain);
+                let ty = self.types.named(plain, meaning);
+                self.qualify(ty, Qualifiers::of(node))
             }
             Kind::StructSpecifier | Kind::UnionSpecifier | Kind::ClassSpecifier => {
                 self.record_type(node, at)

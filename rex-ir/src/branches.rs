@@ -54,6 +54,15 @@ pub fn may_reach_end(statement: Node<'_>) -> bool {
                 || body(Field::Alternative).is_none_or(may_reach_end)
         }
         Kind::ForStatement if body(Field::Condition).is_none() => has_break(statement),
+        Kind::SwitchStatement => {
+            let cases = body(Field::Body).into_iter().flat_map(Node::children);
+            let cases: Vec<Node<'_>> = cases
+                .filter(|it| it.kind() == Kind::CaseStatement)
+                .collect();
+            let is_default = |case: &Node<'_>| case.field(Field::Value).is_none();
+            let last = cases.last().and_then(|case| case.children().last());
+            !cases.iter().any(is_default) || has_break(statement) || last.is_none_or(may_reach_end)
+        }
         Kind::WhileStatement | Kind::DoStatement => {
             let condition =
                 body(Field::Condition).map(|it| it.text().trim_matches(['(', ')', ' ']));

@@ -118,8 +118,8 @@ impl<'u> Builder<'u> {
         let is_alone = self.source[..usize::from(close)]
             .trim_end_matches([' ', '\t'])
             .ends_with('\n');
-        let statements = body.children().last();
-        let inner = statements.map_or(indent, |it| indent_at(self.source, it.range().start()));
+        let last = body.children().last();
+        let inner = last.map_or(indent, |it| indent_at(self.source, it.range().start()));
         let text = match is_alone {
             // The blanks in front of the brace stand already.
             true => {

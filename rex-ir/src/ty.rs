@@ -312,11 +312,16 @@ impl TypeTable {
     }
 
     /// Whether an object of the type is `const`, or the elements of an array are, aliases followed.
-    pub fn is_constant(&self, mut id: TypeId) -> bool {
+    pub fn is_constant(&self, id: TypeId) -> bool {
+        self.is_qualified(id, |ty| ty.is_const)
+    }
+
+    /// Whether a type says so of its objects, or of the elements of an array, aliases followed.
+    pub fn is_qualified(&self, mut id: TypeId, says: impl Fn(&Type) -> bool) -> bool {
         loop {
             let ty = self.get(id);
             match &ty.kind {
-                _ if ty.is_const => return true,
+                _ if says(ty) => return true,
                 TypeKind::Named {
                     meaning: Meaning::Alias(next),
                     ..

@@ -67,24 +67,41 @@ impl Device<'_> {
             Some(macro_at) if self.program.text(macro_at) != "extern" => {
                 format!("extern \"C\" {{\n{text}\n}}")
             }
-            _ => format!("extern \"C\" {}", without_storage(text, name)),
+            // `extern inline` of C
+            _ => {
+                let (head, rest) = text.split_at(length_of_head(text, name));
+                format!("extern \"C\" {}{rest}", without_word(head, "extern"))
+            }
         }
     }
 }
 
-/// A function without the `extern` in front of its name: `extern inline` of C.
-fn without_storage(text: &str, name: &str) -> String {
+/// Where the name of a function begins in its text.
+fn length_of_head(text: &str, name: &str) -> usize {
     let mut words = lex::identifiers(text, lex::whole(text));
-    let mut head = words.by_ref().take_while(|at| &text[*at] != name);
-    match head.find(|at| &text[*at] == "extern") {
+    let at = words.find(|at| &text[*at] == name);
+    at.map_or(text.len(), |at| usize::from(at.start()))
+}
+
+/// Removes a leading specifier.
+pub(super) fn without_word(text: &str, word: &str) -> String {
+    let range = TextRange::up_to(TextSize::of(text));
+    let found = lex::identifiers(text, range).find(|at| &text[*at] == word);
+    match found {
         Some(at) => {
-            let (before, behind) = (
-                &text[..usize::from(at.start())],
-                &text[usize::from(at.end())..],
-            );
-            format!("{before}{}", behind.trim_start())
+            let mut edited = text.to_string();
+            let end =
+                usize::from(at.end()) + usize::from(text[usize::from(at.end())..].starts_with(' '));
+            edited.replace_range(usize::from(at.start())..end, "");
+            edited
         }
-        None => text.to_string(),
+        None => {
+            let trimmed = text.trim_start();
+            trimmed
+                .strip_prefix(&format!("{word} "))
+                .unwrap_or(trimmed)
+                .to_string()
+        }
     }
 }
 

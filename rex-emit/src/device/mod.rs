@@ -329,10 +329,7 @@ impl<'p> Device<'p> {
                 }
                 let name = match storage.is_behind_pointer() {
                     true => references::pointer(self.program, *symbol),
-                    false if self.program.is_written_out(*symbol) => {
-                        namer::device_identifier(self.program, *symbol)
-                    }
-                    false => self.program.symbols[*symbol].declared_name().into(),
+                    false => self.written_name(*symbol),
                 };
                 if self
                     .program

@@ -9,6 +9,7 @@ use rex_syntax::{TextRange, TextSize, lex};
 use smol_str::SmolStr;
 
 use super::function::without_extern;
+use super::linkage::without_word;
 use super::{Device, instances, references, statics};
 
 /// Words between the keyword of a type and its name that are not the name.
@@ -252,13 +253,19 @@ impl<'p> Device<'p> {
             {
                 self.header();
                 self.name_on_device(definition);
-                let name = match program.is_written_out(*symbol) {
-                    true => namer::device_identifier(program, *symbol),
-                    false => found.name.clone(),
-                };
-                let declared = program.types.declare(found.ty, &name);
+                let declared = program
+                    .types
+                    .declare(found.ty, &self.written_name(definition));
                 self.line(&format!("extern __device__ {declared};"));
             }
+        }
+    }
+
+    /// The name of a variable as the text of the device file has it.
+    pub(super) fn written_name(&self, symbol: SymbolId) -> SmolStr {
+        match self.program.is_written_out(symbol) {
+            true => namer::device_identifier(self.program, symbol),
+            false => self.program.symbols[symbol].declared_name().into(),
         }
     }
 
@@ -298,28 +305,6 @@ impl<'p> Device<'p> {
             self.header();
             let text = instances::initializer(self.program, *symbol, range);
             self.line(&text);
-        }
-    }
-}
-
-/// Removes a leading specifier.
-fn without_word(text: &str, word: &str) -> String {
-    let range = TextRange::up_to(rex_syntax::TextSize::of(text));
-    let found = lex::identifiers(text, range).find(|at| &text[*at] == word);
-    match found {
-        Some(at) => {
-            let mut edited = text.to_string();
-            let end =
-                usize::from(at.end()) + usize::from(text[usize::from(at.end())..].starts_with(' '));
-            edited.replace_range(usize::from(at.start())..end, "");
-            edited
-        }
-        None => {
-            let trimmed = text.trim_start();
-            trimmed
-                .strip_prefix(&format!("{word} "))
-                .unwrap_or(trimmed)
-                .to_string()
         }
     }
 }

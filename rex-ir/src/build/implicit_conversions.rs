@@ -53,22 +53,21 @@ impl<'u> Builder<'u> {
             return false;
         }
         let adds = |was: bool, is: bool| !was || is;
-        let [is_const, was_const] = [to, from].map(|ty| self.is_qualified(ty, |it| it.is_const));
+        let types = &self.types;
+        let [is_const, was_const] = [to, from].map(|ty| types.is_constant(ty));
         let [is_volatile, was_volatile] =
-            [to, from].map(|ty| self.is_qualified(ty, |it| it.is_volatile));
+            [to, from].map(|ty| types.is_qualified(ty, |it| it.is_volatile));
         if !adds(was_const, is_const) || !adds(was_volatile, is_volatile) {
             return true;
         }
-        let [to, from] = [to, from].map(|ty| {
-            let desugared = self.types.desugar(ty);
-            self.types.unqualified(desugared)
-        });
+        let [to, from] = [to, from].map(|ty| self.plain_object(ty));
         !self.is_void(to) && self.is_same_type(to, from) == Some(false)
     }
 
-    fn is_qualified(&self, ty: TypeId, says: fn(&crate::ty::Type) -> bool) -> bool {
-        let inner = self.types.innermost_element(ty);
-        says(self.types.get(ty)) || says(self.types.get(self.types.desugar(inner)))
+    /// A type without aliases and qualifiers of its own.
+    fn plain_object(&mut self, ty: TypeId) -> TypeId {
+        let desugared = self.types.desugar(ty);
+        self.types.unqualified(desugared)
     }
 
     /// Whether a pointer to a type can be written in device code, and what it points to is known.
@@ -160,10 +159,7 @@ impl<'u> Builder<'u> {
             return;
         };
         // Pointers to `void`, and to what only one of them may not change, have a common type.
-        let [to, from] = [to, from].map(|ty| {
-            let desugared = self.types.desugar(ty);
-            self.types.unqualified(desugared)
-        });
+        let [to, from] = [to, from].map(|ty| self.plain_object(ty));
         if !self.is_void(from) && self.differs(to, from) {
             let target = self.types.plain(TypeKind::Pointer(to));
             self.convert(right, target);

@@ -27,6 +27,14 @@ pub(super) struct ListCut {
 }
 
 impl ListCut {
+    /// What of a text stands before the parts and behind them.
+    pub(super) fn frame(&self, text: TextRange) -> [TextRange; 2] {
+        [
+            TextRange::new(text.start(), self.inside.start()),
+            TextRange::new(self.inside.end(), text.end()),
+        ]
+    }
+
     /// Whether its elements are children of a node of a kind, one beside the other.
     pub(super) fn may_be_of(&self, kind: Kind) -> bool {
         self.is_block

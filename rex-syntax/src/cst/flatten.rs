@@ -132,8 +132,7 @@ impl Reader<'_> {
         around: &Around,
         cut: &ListCut,
     ) -> Option<()> {
-        let before = TextRange::new(range.start(), cut.inside.start());
-        let behind = TextRange::new(cut.inside.end(), range.end());
+        let [before, behind] = cut.frame(range);
         let frame = self.parsed(&around.with(&[before, behind]))?;
         if frame.root_node().has_error() {
             return None;
@@ -164,8 +163,7 @@ impl Reader<'_> {
         around: &Around,
         cut: &ListCut,
     ) -> Option<()> {
-        let before = TextRange::new(range.start(), cut.inside.start());
-        let behind = TextRange::new(cut.inside.end(), range.end());
+        let [before, behind] = cut.frame(range);
         let first_end = last_token(self.text, before)?;
         let end = last_token(self.text, cut.inside)?;
         let has_comments =

@@ -7,6 +7,7 @@ use rex_syntax::omp::clause::Section;
 use smol_str::SmolStr;
 
 use crate::abi::MapFlags;
+use crate::build::{qualifies, split_qualifier};
 use crate::expr::Expr;
 use crate::region::{CapturedObject, DataConstructId, RegionId};
 use crate::symbol::SymbolId;
@@ -109,19 +110,14 @@ pub struct Mapper {
 impl Mapper {
     /// Whether a directive at `at` that asks for a mapper `wanted`, or for the default one, finds this one.
     pub fn is_found_as(&self, wanted: Option<&str>, at: TextRange) -> bool {
-        let (qualifier, plain) = match wanted.and_then(|wanted| wanted.rsplit_once("::")) {
-            Some((qualifier, plain)) => (Some(qualifier), Some(plain)),
+        let (qualifier, plain) = match wanted.and_then(split_qualifier) {
+            Some((qualifier, plain)) => (Some(qualifier), Some(plain.trim())),
             None => (None, wanted),
         };
         let is_declared = self.visible.start() <= at.start();
-        let is_there = match qualifier.map(|qualifier| (qualifier, qualifier.strip_prefix("::"))) {
+        let is_there = match qualifier {
             None => self.is_beside_type || self.visible.contains_range(at),
-            Some(("", _)) => self.namespace.is_empty(),
-            Some((_, Some(whole))) => self.namespace == whole,
-            Some((inner, None)) => self
-                .namespace
-                .strip_suffix(inner)
-                .is_some_and(|outer| outer.is_empty() || outer.ends_with("::")),
+            Some(qualifier) => qualifies(qualifier, &self.namespace),
         };
         self.name.as_deref() == plain && is_declared && is_there
     }

@@ -156,6 +156,8 @@ pub struct DeclaredReduction {
     pub at: TextRange,
     /// The namespaces around it: `geometry::`, or nothing.
     pub namespace: SmolStr,
+    /// The namespaces and classes around it: `geometry::Point`, or nothing.
+    pub scope: SmolStr,
     /// The types it is declared for.
     pub types: Vec<TypeId>,
     /// The combiner expression.

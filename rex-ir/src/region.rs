@@ -36,6 +36,8 @@ pub struct Construct {
     pub nest: Option<LoopNestId>,
     /// Explicit and predetermined data-sharing attributes.
     pub sharing: Vec<DataSharing>,
+    /// Clauses and list items about sharing that name nothing known. They are errors in device code; the host compiler reads those of the host.
+    pub unread: Vec<TextRange>,
     /// Alignments that its `allocate` clauses give private variables.
     pub alignments: Vec<Alignment>,
     /// The construct around it in the same region.

@@ -213,7 +213,10 @@ impl<'p> Device<'p> {
                     self.in_linkage_block = around;
                 }
                 ItemKind::Block { open, items } => {
-                    if self.block_is_needed(items) || self.is_named_namespace(*open) {
+                    if self.block_is_needed(items)
+                        || self.is_named_namespace(*open)
+                        || self.has_reductions_to_write(item.range)
+                    {
                         self.header();
                         let text = self.block_head(*open);
                         self.line(&text);

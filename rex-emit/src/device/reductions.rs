@@ -20,13 +20,26 @@ impl Device<'_> {
             && end.is_none_or(|end| declared.at.start() < end)
         {
             self.n_reductions += 1;
-            if self.used_reductions.contains(&declared.key) && !program.is_scoped(declared) {
+            if self.is_written_at_namespace_scope(declared) {
                 self.header();
                 for line in operation(program, declared) {
                     self.line(&line);
                 }
             }
         }
+    }
+
+    /// Whether a range holds reductions that are still to be written.
+    pub(super) fn has_reductions_to_write(&self, range: TextRange) -> bool {
+        let rest = self.program.declared_reductions.values();
+        let mut rest = rest.skip(self.n_reductions);
+        rest.any(|declared| {
+            range.contains_range(declared.at) && self.is_written_at_namespace_scope(declared)
+        })
+    }
+
+    fn is_written_at_namespace_scope(&self, declared: &DeclaredReduction) -> bool {
+        self.used_reductions.contains(&declared.key) && !self.program.is_scoped(declared)
     }
 }
 

@@ -13,6 +13,18 @@ use super::constructs::{split_top_level, sub_range};
 use crate::region::{Alignment, ConstructId, DataSharing, SharingAttribute, UsedAllocator};
 use crate::symbol::SymbolId;
 
+/// The allocators that every program has (OpenMP 5.2, table 6.3). Headers may declare them as variables.
+const PREDEFINED: [&str; 8] = [
+    "omp_default_mem_alloc",
+    "omp_large_cap_mem_alloc",
+    "omp_const_mem_alloc",
+    "omp_high_bw_mem_alloc",
+    "omp_low_lat_mem_alloc",
+    "omp_cgroup_mem_alloc",
+    "omp_pteam_mem_alloc",
+    "omp_thread_mem_alloc",
+];
+
 impl Builder<'_> {
     /// The allocators of a `uses_allocators` clause that are variables. Predefined ones need nothing.
     pub(super) fn used_allocators(&self, clause: &Clause) -> Vec<UsedAllocator> {
@@ -59,6 +71,9 @@ impl Builder<'_> {
         traits: Option<TextRange>,
         memory_space: Option<TextRange>,
     ) -> Option<UsedAllocator> {
+        if PREDEFINED.contains(&self.text(at)) {
+            return None;
+        }
         Some(UsedAllocator {
             allocator: self.variable_at(at)?,
             traits: traits.and_then(|traits| {

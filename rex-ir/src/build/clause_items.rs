@@ -1,11 +1,11 @@
 //! What the list items of clauses must be in device constructs: objects of a type that the clause takes, each listed once.
 
-use rex_syntax::TextRange;
 use rex_syntax::diag::{Code, Diagnostic};
 use rex_syntax::kind::Kind;
 use rex_syntax::omp::clause::{Clause, ClauseName, ListItem, Locator};
 use rex_syntax::omp::directive::{Directive, Leaf};
 use rex_syntax::source::Language;
+use rex_syntax::{TextRange, lex};
 use rustc_hash::FxHashMap;
 
 use super::Builder;
@@ -29,12 +29,68 @@ fn types_taken(name: ClauseName) -> Option<(&'static str, &'static str)> {
 impl Builder<'_> {
     /// Reports list items that their clause does not take.
     pub(super) fn wrong_items(&mut self, clause: &Clause) -> Vec<Diagnostic> {
-        match clause.name {
+        let mut wrong = match clause.name {
             ClauseName::Depend => self.wrong_dependences(clause),
             name => types_taken(name)
                 .map(|(types, help)| self.items_of_other_types(clause, types, help))
                 .unwrap_or_default(),
+        };
+        wrong.extend(self.threadprivate_items(clause));
+        wrong
+    }
+
+    /// Variables of which each host thread has its own, in clauses that say how others get at them.
+    fn threadprivate_items(&self, clause: &Clause) -> Vec<Diagnostic> {
+        use ClauseName::*;
+        let is_about_variables = matches!(
+            clause.name,
+            Private
+                | Firstprivate
+                | Lastprivate
+                | Shared
+                | Linear
+                | Reduction
+                | InReduction
+                | TaskReduction
+                | Map
+                | To
+                | From
+                | IsDevicePtr
+                | HasDeviceAddr
+                | UseDevicePtr
+                | UseDeviceAddr
+        );
+        if !is_about_variables {
+            return Vec::new();
         }
+        let listed = self
+            .variables_of(clause)
+            .filter_map(|(at, symbol)| Some((at, symbol, self.threadprivate_directive(symbol)?)));
+        let spelling = clause.name.spelling();
+        listed
+            .map(|(at, symbol, declared)| {
+                let name = &self.symbols[symbol].name;
+                let headline = format!("`{name}` is threadprivate: `{spelling}` cannot name it");
+                Diagnostic::new(Code::SharingConflict, self.at(at), headline)
+                    .with_secondary(self.at(declared), "says this")
+                    .with_help("copy it to a variable in front of the construct, and name that")
+            })
+            .collect()
+    }
+
+    /// The `threadprivate` directive that lists a variable.
+    fn threadprivate_directive(&self, symbol: SymbolId) -> Option<TextRange> {
+        let directives = self.unit.directives.iter();
+        let mut lists = directives
+            .filter(|it| it.first() == Some(Leaf::Threadprivate))
+            .filter_map(|it| Some((it.range, it.argument?)));
+        lists.find_map(|(range, list)| {
+            let mut names = lex::identifiers(self.source, list);
+            let is_it = |name: TextRange| {
+                self.scopes.resolve(&self.symbols, self.text(name), name) == Some(symbol)
+            };
+            names.any(is_it).then_some(range)
+        })
     }
 
     fn items_of_other_types(&self, clause: &Clause, types: &str, help: &str) -> Vec<Diagnostic> {

@@ -6,6 +6,7 @@ use rex_syntax::diag::{Code, Diagnostic};
 use rex_syntax::kind::Kind;
 use rex_syntax::lex::{self, Token, TokenKind};
 use rex_syntax::omp::clause::{Clause, ClauseName};
+use rex_syntax::omp::directive::Directive;
 use rex_syntax::source::Language;
 
 use super::Builder;
@@ -73,6 +74,23 @@ impl Builder<'_> {
         };
         let diagnostic = Diagnostic::new(Code::ClauseSyntax, self.at(number), headline);
         Some(diagnostic.with_note(note).with_help(help))
+    }
+
+    /// A `simdlen` that is longer than the distance of iterations that `safelen` allows.
+    pub(super) fn longer_than_safe(&self, directive: &Directive) -> Option<Diagnostic> {
+        let number = |name| {
+            let clause = directive.clause(name)?;
+            Some((clause, self.constant_value(clause.expression()?)?))
+        };
+        let (simdlen, length) = number(ClauseName::Simdlen)?;
+        let (safelen, most) = number(ClauseName::Safelen)?;
+        (0 < most && most < length).then(|| {
+            let headline = "`simdlen` is not greater than `safelen`";
+            Diagnostic::new(Code::ClauseSyntax, self.at(simdlen.range), headline)
+                .with_secondary(self.at(safelen.range), "so many iterations may run at once")
+                .with_note(format!("{length} is greater than {most}"))
+                .with_help(format!("write `simdlen({most})`, or leave it out"))
+        })
     }
 
     /// The arguments of a clause with another number.

@@ -8,7 +8,8 @@ use rex_syntax::omp::directive::Leaf;
 use rex_syntax::source::Language;
 
 use super::Builder;
-use crate::region::{Construct, DataSharing, ReductionOperation, SharingAttribute};
+use super::loops::first_line;
+use crate::region::{CanonicalLoop, Construct, DataSharing, ReductionOperation, SharingAttribute};
 use crate::symbol::{Symbol, SymbolId};
 use crate::ty::{Category, Meaning, TypeKind};
 
@@ -45,6 +46,7 @@ impl Builder<'_> {
                     found.extend(self.wrong_modifiers(construct, clause));
                 }
                 found.extend(self.listed_twice(directive));
+                found.extend(self.longer_than_safe(directive));
                 found.extend(self.hint_without_name(directive));
                 if directive.has(Leaf::Target) {
                     found.extend(self.mapped_and_private(construct, &directive.clauses));
@@ -202,10 +204,35 @@ impl Builder<'_> {
         )
     }
 
+    /// The variable of a loop of the construct in a clause that gives it another attribute than the loop does.
+    fn counted_otherwise(&self, construct: &Construct, listed: &DataSharing) -> Option<Diagnostic> {
+        let is_other = matches!(
+            listed.attribute,
+            SharingAttribute::Shared
+                | SharingAttribute::Firstprivate
+                | SharingAttribute::Reduction { .. }
+        );
+        let nest = &self.nests[construct.nest.filter(|_| is_other)?];
+        let symbol = &self.symbols[listed.symbol];
+        let counts = |it: &&CanonicalLoop| !it.declares_variable && it.variable == symbol.name;
+        let counted = nest.loops.iter().find(counts)?;
+        let name = &symbol.name;
+        let headline =
+            format!("`{name}` is the variable of a loop, which each thread has its own of");
+        Some(
+            Diagnostic::new(Code::SharingConflict, self.at(listed.at), headline)
+                .with_secondary(self.at(first_line(self.source, counted.range)), "this loop")
+                .with_help(format!(
+                    "leave `{name}` out, or use `lastprivate` for its last value"
+                )),
+        )
+    }
+
     /// A copy that nothing could be assigned to, or that the operation of its reduction does not take.
     fn wrong_copy(&self, construct: &Construct, listed: &DataSharing) -> Option<Diagnostic> {
-        if let Some(last) = self.last_of_loop(construct, listed) {
-            return Some(last);
+        let of_loop = self.last_of_loop(construct, listed);
+        if let Some(found) = of_loop.or_else(|| self.counted_otherwise(construct, listed)) {
+            return Some(found);
         }
         let symbol = &self.symbols[listed.symbol];
         let name = &symbol.name;

@@ -1,11 +1,11 @@
 //! Subscripts and sections of list items: their bounds are integers, and what they are taken of has elements of a size.
 
 use rex_syntax::TextRange;
-use rex_syntax::diag::{Code, Diagnostic};
+use rex_syntax::diag::{Code, Diagnostic, Severity};
 use rex_syntax::omp::clause::{Clause, ListItem, Locator, Section, Step};
 
 use super::Builder;
-use crate::ty::{Meaning, TypeId, TypeKind};
+use crate::ty::{Extent, Meaning, TypeId, TypeKind};
 
 impl Builder<'_> {
     /// Reports subscripts of a clause's list items that no array takes.
@@ -53,6 +53,8 @@ impl Builder<'_> {
                     let element = self.types.element(known);
                     if let Some(element) = element {
                         self.check_section(section, element, item, found);
+                        found.extend(self.missing_length(section, known, item));
+                        found.extend(self.outside_of_array(section, known, item));
                     }
                     element
                 }
@@ -84,6 +86,74 @@ impl Builder<'_> {
                     .with_help("convert it to a pointer to its elements before, and name that: `char *bytes = p;`"),
             );
         }
+    }
+
+    /// A section of a pointer that does not say where it ends.
+    fn missing_length(&self, section: &Section, of: TypeId, item: &ListItem) -> Option<Diagnostic> {
+        let of = self.types.get(self.types.object_type(of));
+        if section.length.is_some() || !matches!(of.kind, TypeKind::Pointer(_)) {
+            return None;
+        }
+        let text = self.text(item.range);
+        let base = self.text(TextRange::new(item.range.start(), section.range.start()));
+        let lower = section.lower.map_or("0", |lower| self.text(lower).trim());
+        let headline = format!("the section `{text}` needs a length");
+        Some(
+            Diagnostic::new(Code::PointerNeedsLength, self.at(section.range), headline)
+                .with_note(format!(
+                    "`{base}` is a pointer: nothing says how many elements there are"
+                ))
+                .with_help(format!(
+                    "write `{base}[{lower}:n]` with the number of elements"
+                )),
+        )
+    }
+
+    /// A section that begins in front of its array, or ends behind it.
+    fn outside_of_array(
+        &self,
+        section: &Section,
+        of: TypeId,
+        item: &ListItem,
+    ) -> Option<Diagnostic> {
+        let TypeKind::Array {
+            extent: Extent::Constant(extent),
+            ..
+        } = &self.types.get(self.types.object_type(of)).kind
+        else {
+            return None;
+        };
+        let lower = section
+            .lower
+            .map_or(Some(0), |it| self.constant_value(it))?;
+        let length = section.length.and_then(|it| self.constant_value(it));
+        let stride = section.stride.map_or(Some(1), |it| self.constant_value(it));
+        let last = length.zip(stride).and_then(|(length, stride)| {
+            let steps = length.checked_sub(1).filter(|steps| *steps >= 0)?;
+            lower.checked_add(steps.checked_mul(stride)?)
+        });
+        let n_elements = self.constant_in_words(extent, section.range)?;
+        let is_behind = last.is_some_and(|last| last >= n_elements);
+        if lower >= 0 && !is_behind {
+            return None;
+        }
+        let text = self.text(item.range);
+        let (place, severity) = match lower < 0 {
+            true => ("begins in front of its array", Severity::Error),
+            // Storage may go on behind an array at the end of a struct.
+            false => ("ends behind its array", Severity::Warning),
+        };
+        let diagnostic = Diagnostic::new(
+            Code::MapListItem,
+            self.at(section.range),
+            format!("`{text}` {place}"),
+        );
+        Some(
+            diagnostic
+                .with_severity(severity)
+                .with_note(format!("the array has {n_elements} elements"))
+                .with_help("write the first index and the number of elements: `a[first : number]`"),
+        )
     }
 
     /// A bound that is no integer.

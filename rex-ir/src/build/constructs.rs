@@ -126,18 +126,28 @@ impl<'u> Builder<'u> {
             .flat_map(|idx| unit.directives[*idx].leaves.iter().copied())
             .collect();
         let loop_associated = leaves.last().is_some_and(|leaf| leaf.takes_loops());
+        let is_of_host = !self.is_device_loop(&leaves, range);
         let mut sharing: Vec<DataSharing> = Vec::new();
+        let mut unread = Vec::new();
         let mut depth = 1usize;
         for idx in directives {
             for clause in &unit.directives[*idx].clauses {
-                self.read_sharing(clause, &unit.directives[*idx].leaves, &mut sharing);
-                if clause.name == ClauseName::Collapse
-                    && let Some(expression) = clause.expression()
-                    && let Some(leaf) = leaves.last()
-                {
-                    let loops = self.collapsed(expression, statement, *leaf, &mut sharing);
-                    depth = depth.max(loops);
+                let before = self.diagnostics.clone();
+                let problems =
+                    self.read_sharing(clause, &unit.directives[*idx].leaves, &mut sharing);
+                if is_of_host {
+                    self.diagnostics = before;
+                    unread.extend(problems);
                 }
+            }
+        }
+        // What the clauses say about variables of the loops comes first.
+        let collapse = directives
+            .iter()
+            .flat_map(|idx| unit.directives[*idx].clauses_named(ClauseName::Collapse));
+        for expression in collapse.filter_map(Clause::expression) {
+            if let Some(leaf) = leaves.last() {
+                depth = depth.max(self.collapsed(expression, statement, *leaf, &mut sharing));
             }
         }
         // Merged directives may repeat a clause: `teams reduction(+: s)`, `distribute reduction(+: s)`. The copies of `target` are others than those inside it.
@@ -158,10 +168,9 @@ impl<'u> Builder<'u> {
         });
         let nest = match (loop_associated, statement) {
             (true, Some(statement)) => {
-                let quiet = !self.is_device_loop(&leaves, range);
                 let before = self.diagnostics.clone();
                 let nest = self.read_nest(statement, depth, pragma);
-                if quiet {
+                if is_of_host {
                     // A loop of host OpenMP is the host compiler's business.
                     self.diagnostics = before;
                 }
@@ -179,6 +188,7 @@ impl<'u> Builder<'u> {
             statement: statement.map(|statement| statement.range()),
             nest,
             sharing,
+            unread,
             alignments,
             parent,
             children: Vec::new(),
@@ -197,7 +207,14 @@ impl<'u> Builder<'u> {
             .any(|(_, construct)| construct.leaves.first() == Some(&Leaf::Target))
     }
 
-    fn read_sharing(&mut self, clause: &Clause, leaves: &[Leaf], sharing: &mut Vec<DataSharing>) {
+    /// Reads what a clause says about variables. What it names that is not known is reported, and given back.
+    fn read_sharing(
+        &mut self,
+        clause: &Clause,
+        leaves: &[Leaf],
+        sharing: &mut Vec<DataSharing>,
+    ) -> Vec<TextRange> {
+        let mut unread = Vec::new();
         if clause.name == ClauseName::UsesAllocators {
             self.share_allocators(clause, sharing);
         }
@@ -210,20 +227,20 @@ impl<'u> Builder<'u> {
             ClauseName::Copyprivate => SharingAttribute::Copyprivate,
             ClauseName::Reduction | ClauseName::InReduction | ClauseName::TaskReduction => {
                 let Some(operation) = self.reduction_operation(clause) else {
-                    return;
+                    return vec![clause.range];
                 };
                 SharingAttribute::Reduction {
                     operation,
                     section: Some(Vec::new()),
                 }
             }
-            _ => return,
+            _ => return unread,
         };
         let is_for = |leaf: &Leaf| clause.applies_to(*leaf);
         let takes = |leaf: &Leaf| is_for(leaf) && leaf.takes(clause.name);
         let mut inside_out = leaves.iter().rev().copied();
         let Some(on) = inside_out.find(takes) else {
-            return;
+            return unread;
         };
         // What leaves the construct is mapped by its `target`, whichever construct it is for.
         let leaves_construct = !matches!(
@@ -245,6 +262,7 @@ impl<'u> Builder<'u> {
                 kind.is_variable() || kind == SymbolKind::Field
             });
             let Some(symbol) = resolved else {
+                unread.push(item.range);
                 let name = self.text(item.range).to_string();
                 self.report(
                     Code::MapOfUnknownVariable,
@@ -287,6 +305,7 @@ impl<'u> Builder<'u> {
                 at: item.range,
             });
         }
+        unread
     }
 
     /// `linear(x : 2)`, `linear(x : val, step(2))`, `linear(val(x) : 2)`

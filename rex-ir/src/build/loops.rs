@@ -10,7 +10,7 @@ use super::types::declared_name;
 use crate::branches::first_leaving_loop;
 use crate::namer;
 use crate::region::{CanonicalLoop, LoopNest, LoopStep, Relation};
-use crate::ty::{Meaning, TypeKind};
+use crate::ty::{Meaning, TypeId, TypeKind};
 
 /// Why a statement is not a canonical loop.
 struct NotCanonical {
@@ -168,6 +168,7 @@ impl<'u> Builder<'u> {
             {
                 let left = initializer
                     .field(Field::Left)
+                    .and_then(without_parentheses)
                     .ok_or(err(initializer.range(), "not an assignment"))?;
                 let right = initializer
                     .field(Field::Right)
@@ -218,6 +219,17 @@ impl<'u> Builder<'u> {
             }
         }
         let ty = self.types.unqualified(ty);
+        if self.has_fractions(ty) {
+            return Err(err(
+                variable.range(),
+                "its variable must be an integer, a pointer or an iterator",
+            ));
+        }
+        if let LoopStep::Add(by) | LoopStep::Subtract(by) = step
+            && self.constant_value(by) == Some(0)
+        {
+            return Err(err(update.range(), "the increment changes nothing"));
+        }
         Ok(CanonicalLoop {
             range: node.range(),
             variable: name.into(),
@@ -230,6 +242,17 @@ impl<'u> Builder<'u> {
             element: None,
             among: None,
         })
+    }
+
+    fn has_fractions(&self, ty: TypeId) -> bool {
+        let kind = &self.types.get(self.types.object_type(ty)).kind;
+        matches!(
+            kind,
+            TypeKind::Named {
+                meaning: Meaning::Float { .. },
+                ..
+            }
+        )
     }
 
     /// The only value in the braces of an initialization, `i{0}`, unless an object may be made of it as a whole.
@@ -271,12 +294,7 @@ impl<'u> Builder<'u> {
     }
 
     fn test(&self, condition: Node<'u>, variable: &str) -> Option<(Relation, TextRange)> {
-        let mut condition = condition;
-        while condition.kind() == Kind::ParenthesizedExpression {
-            condition = condition
-                .children()
-                .find(|child| child.kind() != Kind::Comment)?;
-        }
+        let condition = without_parentheses(condition)?;
         if condition.kind() != Kind::BinaryExpression {
             return None;
         }
@@ -301,17 +319,24 @@ impl<'u> Builder<'u> {
     }
 }
 
-fn is_name(node: Node<'_>, name: &str) -> bool {
-    node.kind() == Kind::Identifier && node.text() == name
-}
-
-fn step(update: Node<'_>, variable: &str) -> Option<LoopStep> {
-    let mut update = update;
-    while update.kind() == Kind::ParenthesizedExpression {
-        update = update
+/// What stands in the parentheses of an expression, however many there are.
+fn without_parentheses(node: Node<'_>) -> Option<Node<'_>> {
+    let mut node = node;
+    while node.kind() == Kind::ParenthesizedExpression {
+        node = node
             .children()
             .find(|child| child.kind() != Kind::Comment)?;
     }
+    Some(node)
+}
+
+fn is_name(node: Node<'_>, name: &str) -> bool {
+    without_parentheses(node)
+        .is_some_and(|node| node.kind() == Kind::Identifier && node.text() == name)
+}
+
+fn step(update: Node<'_>, variable: &str) -> Option<LoopStep> {
+    let update = without_parentheses(update)?;
     match update.kind() {
         Kind::UpdateExpression => {
             if !is_name(update.field(Field::Argument)?, variable) {

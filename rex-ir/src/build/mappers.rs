@@ -10,6 +10,7 @@ use smol_str::SmolStr;
 use super::Builder;
 use super::constructs::{split_top_level, sub_range};
 use super::names::{namespaces_around, squeeze};
+use super::reductions::is_blank;
 use super::types::declared_name;
 use crate::map::{MapIterator, Mapper};
 use crate::same_class::ClassComparison;
@@ -32,7 +33,10 @@ impl Builder<'_> {
         let parts = split_top_level(text, ':');
         let (name, declaration) = match parts.as_slice() {
             [declaration] => (None, *declaration),
-            [name, declaration] => (Some(text[name.0..name.1].trim()), *declaration),
+            [name, declaration] => {
+                let name = self.trimmed(sub_range(argument, name.0, name.1));
+                (Some(self.text(name)), *declaration)
+            }
             _ => (None, (0, 0)),
         };
         let declaration = sub_range(argument, declaration.0, declaration.1);
@@ -83,7 +87,7 @@ impl Builder<'_> {
     }
 
     /// The namespaces and classes around a place: `a::b`.
-    fn scope_names(&self, at: TextRange) -> SmolStr {
+    pub(super) fn scope_names(&self, at: TextRange) -> SmolStr {
         let node = self.unit.tree.root().smallest_at(at);
         let named = node.ancestors().filter(|outer| {
             matches!(
@@ -205,11 +209,15 @@ impl Builder<'_> {
         })
     }
 
-    /// The range without blanks at its ends.
+    /// The range without blanks and ends of lines that continue at its ends.
     pub(super) fn trimmed(&self, range: TextRange) -> TextRange {
         let text = self.text(range);
-        let start = text.len() - text.trim_start().len();
-        sub_range(range, start, text.trim_end().len().max(start))
+        let start = text.len() - text.trim_start_matches(is_blank).len();
+        sub_range(
+            range,
+            start,
+            text.trim_end_matches(is_blank).len().max(start),
+        )
     }
 }
 

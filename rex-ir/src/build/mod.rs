@@ -41,6 +41,7 @@ mod lvalues;
 mod mappers;
 mod maps;
 mod names;
+mod nesting_rules;
 mod packs;
 mod qualified;
 mod reductions;
@@ -80,7 +81,7 @@ use crate::instance::Instances;
 use crate::item::{DeviceStorage, Function, FunctionId, Item};
 use crate::lifecycle::Lifecycle;
 use crate::map::{Lvalue, Mapper};
-pub(crate) use names::template_arguments;
+pub(crate) use names::{qualifies, split_qualifier, template_arguments};
 
 use crate::program::{DeclaredReduction, DeviceCode, Program, friends, weak_names};
 use crate::region::{Construct, DataConstruct, LoopNest, Region};
@@ -311,6 +312,7 @@ impl<'u> Builder<'u> {
         self.name_extents();
         self.read_constructs();
         self.check_branches();
+        self.check_nesting();
         self.check_sharing_of_variables();
         self.check_sharing_of_worksharing();
         self.check_arguments();

@@ -33,7 +33,7 @@ pub(super) fn last_component(name: &str) -> &str {
 }
 
 /// A qualified name at its last `::`; those in arguments of templates are none of its own.
-pub(super) fn split_qualifier(name: &str) -> Option<(&str, &str)> {
+pub(crate) fn split_qualifier(name: &str) -> Option<(&str, &str)> {
     let mut depth = 0usize;
     let mut last = None;
     for (at, c) in name.char_indices() {
@@ -45,6 +45,18 @@ pub(super) fn split_qualifier(name: &str) -> Option<(&str, &str)> {
         }
     }
     last.map(|at| (&name[..at], &name[at + 2..]))
+}
+
+/// Whether a qualifier, without its last `::`, names a scope of the unit: `b` and `a::b<int>` name `a::b`, nothing names the unit.
+pub(crate) fn qualifies(qualifier: &str, scope: &str) -> bool {
+    let plain = without_arguments(qualifier);
+    match plain.strip_prefix("::") {
+        Some(whole) => scope == whole,
+        None if plain.is_empty() => scope.is_empty(),
+        None => scope
+            .strip_suffix(plain.as_str())
+            .is_some_and(|outer| outer.is_empty() || outer.ends_with("::")),
+    }
 }
 
 /// The plain name of a function: `size` of `Box<T>::size`, `convert` of the specialization `convert<std::string>`.

@@ -7,11 +7,20 @@ use smol_str::{SmolStr, format_smolstr};
 
 use super::Builder;
 use super::constructs::{split_top_level, sub_range};
-use super::names::namespaces_around;
+use super::names::{namespaces_around, qualifies, split_qualifier};
 use crate::program::{DeclaredReduction, ReductionInitializer};
 use crate::region::ReductionOperation;
 use crate::symbol::SymbolId;
 use crate::ty::{Category, TypeId, TypeKind};
+
+/// How a clause names a reduction that the program declares.
+#[derive(PartialEq, Eq)]
+enum Naming {
+    /// `reduction(merge : s)`
+    Plain,
+    /// `reduction(geometry::merge : s)`
+    Qualified,
+}
 
 impl Builder<'_> {
     /// `name : type, type : combiner`
@@ -76,6 +85,7 @@ impl Builder<'_> {
             key: key.clone(),
             at,
             namespace: namespace.into(),
+            scope: self.scope_names(at),
             types: read,
             combiner: place(*combiner),
             initializer,
@@ -152,23 +162,33 @@ impl Builder<'_> {
 
     /// The declared reductions that a clause names, in order; those beside the class that they are for are found like its functions.
     fn visible_reductions(&self, clause: &Clause, ty: TypeId) -> Vec<usize> {
-        let words: Vec<&str> = clause
-            .modifiers()
-            .iter()
-            .map(|modifier| self.text(modifier.word))
-            .collect();
         let class = self.types.record(ty);
         let class = class.and_then(|record| self.types.records[record].body);
         let all = self.declared_reductions.values().enumerate();
-        all.filter(|(_, declared)| words.contains(&declared.name.as_str()))
-            .filter(|(_, declared)| {
-                let scope = self.scopes.scope(self.scopes.innermost(declared.at)).range;
-                let sees = |place: TextRange| scope.contains_range(place);
-                declared.at.start() < clause.range.start()
-                    && (sees(clause.range) || class.is_some_and(sees))
-            })
-            .map(|(idx, _)| idx)
-            .collect()
+        all.filter(|(_, declared)| {
+            let Some(naming) = self.naming(declared, clause) else {
+                return false;
+            };
+            let scope = self.scopes.scope(self.scopes.innermost(declared.at)).range;
+            let sees = |place: TextRange| scope.contains_range(place);
+            let is_seen =
+                naming == Naming::Qualified || sees(clause.range) || class.is_some_and(sees);
+            declared.at.start() < clause.range.start() && is_seen
+        })
+        .map(|(idx, _)| idx)
+        .collect()
+    }
+
+    /// How a clause names a declared reduction, if it does.
+    fn naming(&self, declared: &DeclaredReduction, clause: &Clause) -> Option<Naming> {
+        let words = clause.modifiers().iter();
+        let mut words = words.map(|modifier| self.text(modifier.word));
+        words.find_map(|word| match split_qualifier(word) {
+            Some((qualifier, plain)) => (plain.trim() == declared.name
+                && qualifies(qualifier, &declared.scope))
+            .then_some(Naming::Qualified),
+            None => (word == declared.name).then_some(Naming::Plain),
+        })
     }
 
     /// Whether two names, perhaps in different namespaces, are of one type. Classes of one template differ in their arguments.
@@ -196,11 +216,9 @@ impl Builder<'_> {
         if let Some(operation) = ReductionOperation::of_operator(word) {
             return Some(operation);
         }
-        if !self
-            .declared_reductions
-            .values()
-            .any(|declared| declared.name == word)
-        {
+        let declared = self.declared_reductions.values();
+        let mut named = declared.filter(|declared| self.naming(declared, clause).is_some());
+        let Some(declared) = named.next() else {
             let text = word.to_string();
             self.report(
                 Code::ReductionOperand,
@@ -211,8 +229,8 @@ impl Builder<'_> {
                 "use `+`, `*`, `min`, `max` or another operator, or declare the reduction where the construct sees it",
             );
             return None;
-        }
-        Some(ReductionOperation::Declared(SmolStr::from(word)))
+        };
+        Some(ReductionOperation::Declared(declared.key.clone()))
     }
 }
 
@@ -233,6 +251,6 @@ fn type_list(text: &str) -> Vec<String> {
 }
 
 /// What stands between the words of a directive: its lines may go on.
-fn is_blank(character: char) -> bool {
+pub(super) fn is_blank(character: char) -> bool {
     character.is_whitespace() || character == '\\'
 }

@@ -256,6 +256,15 @@ impl<'p> Planner<'p> {
         let Some(first) = construct.leaves.first().copied() else {
             return Plan::Nothing;
         };
+        if !construct.unread.is_empty() {
+            self.errors.extend(construct.unread.iter().map(|at| {
+                let text = self.program.text(*at);
+                let headline = format!("`{text}` names nothing that device code knows");
+                Diagnostic::new(Code::UnsupportedClause, self.program.at(*at), headline)
+                    .with_help("declare it in front of the function, or correct the name")
+            }));
+            return super::NOTHING;
+        }
         if let Some((clause, help)) = self.refused_clause(construct) {
             let diagnostic = Diagnostic::new(
                 Code::UnsupportedClause,

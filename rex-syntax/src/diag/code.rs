@@ -70,6 +70,7 @@ codes! {
     CallWithoutDefinition "REX0302" "call-without-definition" Error;
     HostOnlyObject "REX0303" "host-only-object" Error;
     BranchOutOfConstruct "REX0304" "branch-out-of-construct" Error;
+    MisplacedConstruct "REX0305" "misplaced-construct" Error;
     UnsupportedDirective "REX0901" "unsupported-directive" Error;
     UnsupportedClause "REX0902" "unsupported-clause" Error;
     UnsupportedCapture "REX0903" "unsupported-capture" Error;

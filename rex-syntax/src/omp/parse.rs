@@ -214,8 +214,12 @@ impl<'p> Parser<'p> {
         if let Some(name) = clause_named(word) {
             return name;
         }
-        // `requires` takes extensions by this prefix.
-        if word.starts_with("ext_") && self.leaves == [Leaf::Requires] {
+        // Requirements and assumptions of a compiler's own have this prefix (OpenMP 5.2, 8.2 and 8.3.1).
+        let takes_extensions = matches!(
+            self.leaves[..],
+            [Leaf::Requires | Leaf::Assume | Leaf::Assumes | Leaf::BeginAssumes]
+        );
+        if word.starts_with("ext_") && takes_extensions {
             return ClauseName::Unknown;
         }
         let mut diagnostic = self.error(

@@ -145,8 +145,13 @@ impl Host<'_> {
                     let is_array =
                         matches!(types.get(types.desugar(ty)).kind, TypeKind::Array { .. });
                     if is_array {
+                        // Sizes that have names of their own here make another type of it.
+                        let cast = match types.is_variably_modified(ty) {
+                            true => format!("({})", types.declare(ty, "(*)")),
+                            false => String::new(),
+                        };
                         outer.push(format!(
-                            "{} = &{outside};",
+                            "{} = {cast}&{outside};",
                             types.declare(ty, &format!("(*{copy})"))
                         ));
                         if classes::has_class_elements(self.program, ty) {

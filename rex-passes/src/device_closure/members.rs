@@ -35,10 +35,7 @@ pub(super) fn of_host(
         let mut globals = function.globals.iter();
         !functions.contains(&id)
             && (calls.any(|call| is_defined(&call.name) && !reached_names.contains(&*call.name))
-                || globals.any(|global| {
-                    let is_member = program.static_members.contains_key(global);
-                    !variables.contains(global) && (is_member || !program.is_external(*global))
-                }))
+                || globals.any(|global| !variables.contains(global)))
     };
     program
         .functions

@@ -28,6 +28,7 @@ impl<'u> Builder<'u> {
             self.hoist_inner_types();
         }
         if has_code {
+            self.view_rows();
             self.spell_case_ranges();
             self.refuse_type_information();
             self.count_types_of_packs();
@@ -190,7 +191,6 @@ impl<'u> Builder<'u> {
     fn read_conversions_of_c(&mut self) {
         let unit = self.unit;
         for node in unit.tree.nodes() {
-            self.view_rows(node);
             let (target, value) = match node.kind() {
                 Kind::InitDeclarator => (self.declared_type(node), node.field(Field::Value)),
                 Kind::AssignmentExpression if is_plain(node) => {

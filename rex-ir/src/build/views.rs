@@ -23,13 +23,16 @@ struct View {
 }
 
 impl<'u> Builder<'u> {
-    /// What device code of C has instead of one node, if that speaks of such a type.
-    pub(super) fn view_rows(&mut self, node: Node<'u>) {
-        match node.kind() {
-            Kind::Declaration => self.declare_view(node),
-            Kind::CastExpression => self.cast_to_view(node),
-            Kind::SizeofExpression => self.write_size(node),
-            _ => {}
+    /// Writes down what device code has instead of what speaks of such types.
+    pub(super) fn view_rows(&mut self) {
+        let unit = self.unit;
+        for node in unit.tree.nodes() {
+            match node.kind() {
+                Kind::Declaration if node.text().contains('[') => self.declare_view(node),
+                Kind::CastExpression if node.text().contains('[') => self.cast_to_view(node),
+                Kind::SizeofExpression => self.write_size(node),
+                _ => {}
+            }
         }
     }
 

@@ -1078,8 +1078,11 @@ REX_DEVICE uint64_t rex_trips_ne(From from, To to, Step step) {
 // ---- Arrays whose extents are known at run time ---------------------------------------------------------
 
 /// double a[n][m] with variable extents:  rex_view<double, 2> a(a__arg, n, m);  then a[i][j]. The first
-/// extent is not used. The last row is a pointer for all purposes.
+/// extent is not used. The last row is a pointer for all purposes. A view is a pointer to its rows, too, and its
+/// address a pointer to the whole.
 template <typename Element, int Rank> class rex_view {
+  using Address = typename std::conditional<std::is_const<Element>::value, const void *, void *>::type;
+
 public:
   template <typename... Extents>
   REX_DEVICE rex_view(Element *rex_first, Extents... extents)
@@ -1099,7 +1102,27 @@ public:
   template <typename Index> REX_DEVICE rex_view operator+(Index rows) const {
     return rex_view((*this)[rows].rex_base(), extents_);
   }
+  template <typename Index> REX_DEVICE rex_view operator-(Index rows) const { return *this + -static_cast<int64_t>(rows); }
+  REX_DEVICE int64_t operator-(const rex_view &other) const {
+    return (base_ - other.base_) / ((*this)[1].rex_base() - base_);
+  }
+  template <typename Index> REX_DEVICE rex_view &operator+=(Index rows) { return *this = *this + rows; }
+  template <typename Index> REX_DEVICE rex_view &operator-=(Index rows) { return *this = *this - rows; }
+  REX_DEVICE rex_view &operator++() { return *this += 1; }
+  REX_DEVICE rex_view &operator--() { return *this -= 1; }
+  REX_DEVICE rex_view operator++(int) { return (*this += 1) - 1; }
+  REX_DEVICE rex_view operator--(int) { return (*this -= 1) + 1; }
+  REX_DEVICE rex_view<Element, Rank + 1> operator&() const { return rex_whole(base_, extents_); }
+  REX_DEVICE operator Address() const { return base_; }
+  template <typename Other> REX_DEVICE explicit operator Other *() const { return (Other *)base_; }
   REX_DEVICE Element *rex_base() const { return base_; }
+
+  /// A pointer to the whole of what has these extents.
+  static REX_DEVICE rex_view<Element, Rank + 1> rex_whole(Element *first, const uint64_t *extents) {
+    uint64_t outer[Rank + 1] = {1};
+    for (int i = 0; i < Rank; ++i) outer[i + 1] = extents[i];
+    return rex_view<Element, Rank + 1>(first, static_cast<const uint64_t *>(outer));
+  }
 
 private:
   Element *base_;
@@ -1108,14 +1131,18 @@ private:
 
 template <typename Element> class rex_view<Element, 1> {
 public:
-  template <typename Extent> REX_DEVICE rex_view(Element *rex_first, Extent) : base_(rex_first) {}
+  template <typename Extent>
+  REX_DEVICE rex_view(Element *rex_first, Extent extent) : base_(rex_first), extent_(static_cast<uint64_t>(extent)) {}
+  REX_DEVICE rex_view(Element *rex_first, const uint64_t *extents) : base_(rex_first), extent_(*extents) {}
 
   template <typename Index> REX_DEVICE Element &operator[](Index index) const { return base_[index]; }
   REX_DEVICE operator Element *() const { return base_; }
+  REX_DEVICE rex_view<Element, 2> operator&() const { return rex_view<Element, 2>(base_, 1, extent_); }
   REX_DEVICE Element *rex_base() const { return base_; }
 
 private:
   Element *base_;
+  uint64_t extent_;
 };
 
 #include "xomp_cuda_lib_inlined.cu"

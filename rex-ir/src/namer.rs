@@ -72,6 +72,11 @@ pub fn extent(variable: &str, dimension: u8) -> SmolStr {
     format_smolstr!("{variable}__extent{dimension}")
 }
 
+/// The declaration of such a number in device code.
+pub fn declared_extent(name: &str, value: &str) -> SmolStr {
+    format_smolstr!("const unsigned long {name} = {value}")
+}
+
 /// Name of the parameter that carries `variable`.
 pub fn argument(variable: &str) -> SmolStr {
     format_smolstr!("{variable}{ARGUMENT_SUFFIX}")

@@ -80,6 +80,8 @@ pub struct Program {
     pub conversions: Vec<(TextRange, SmolStr)>,
     /// The pointers that stand for list items which begin with no variable.
     pub lvalues: IndexMap<SymbolId, Lvalue>,
+    /// Extents of variables and types that have names of their own, outermost first: the name, and the words that it stands for.
+    pub extents: IndexMap<SymbolId, Vec<(SmolStr, SmolStr)>>,
     /// Static data members, in the order of their declarations.
     pub static_members: IndexMap<SymbolId, StaticMember>,
     /// Variables that are a static data member of one instantiation, `Box<int>::value`, with that of the template.

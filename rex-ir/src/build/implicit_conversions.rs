@@ -37,7 +37,7 @@ impl<'u> Builder<'u> {
             return false;
         };
         match (pointee, self.pointee_of_value(found)) {
-            (Some(to), Some(from)) => self.differs(to, from),
+            (Some(to), Some(from)) => self.differs(to, from) || self.leaves_view(to, from, found),
             (Some(to), None) => {
                 self.is_integer(found)
                     && self.can_be_spelled(to)
@@ -45,6 +45,18 @@ impl<'u> Builder<'u> {
             }
             (None, from) => from.is_some(),
         }
+    }
+
+    /// Whether a pointer takes the rows of an array of run-time size, which device code has views of.
+    fn leaves_view(&self, to: TypeId, from: TypeId, found: TypeId) -> bool {
+        let is_of_rows = matches!(
+            self.types.get(self.types.desugar(from)).kind,
+            TypeKind::Array { .. }
+        );
+        is_of_rows
+            && self.types.is_variably_modified(found)
+            && !self.is_void(to)
+            && self.can_be_spelled(to)
     }
 
     /// Whether C++ does not take a pointer to one type for one to another.

@@ -10,6 +10,8 @@ use smol_str::{SmolStr, format_smolstr};
 use super::Builder;
 use super::types::declared_name;
 use crate::expr::Expr;
+use crate::namer;
+use crate::symbol::{SymbolId, SymbolKind};
 use crate::ty::{TypeId, TypeKind};
 
 /// A pointer to rows of run-time length, as device code has it.
@@ -31,7 +33,68 @@ impl<'u> Builder<'u> {
                 Kind::Declaration if node.text().contains('[') => self.declare_view(node),
                 Kind::CastExpression if node.text().contains('[') => self.cast_to_view(node),
                 Kind::SizeofExpression => self.write_size(node),
+                Kind::TypeDefinition => self.name_extents_of_types(node),
+                Kind::FieldDeclaration => self.refuse_member(node),
                 _ => {}
+            }
+        }
+    }
+
+    /// `typedef double row[n];`: device code has only the number.
+    fn name_extents_of_types(&mut self, definition: Node<'u>) {
+        let names = definition.fields(Field::Declarator);
+        let names = names.into_iter().filter_map(declared_name);
+        let symbols: Vec<SymbolId> = names
+            .filter_map(|name| {
+                self.scopes
+                    .resolve(&self.symbols, name.text(), name.range())
+            })
+            .filter(|symbol| self.types.is_variably_modified(self.symbols[*symbol].ty))
+            .collect();
+        if symbols.is_empty() {
+            return;
+        }
+        if definition.fields(Field::Declarator).len() != symbols.len() {
+            self.cannot_write(
+                definition.range(),
+                "CUDA has no types of run-time size",
+                "give this type a declaration of its own",
+            );
+            return;
+        }
+        let numbers: Vec<String> = symbols
+            .iter()
+            .filter_map(|symbol| self.declared_extents(*symbol))
+            .collect();
+        let text = format_smolstr!("{};", numbers.join(" ").trim_end_matches([';', ' ']));
+        self.conversions.push((definition.range(), text));
+    }
+
+    /// The numbers that are the extents of a variable or type.
+    fn declared_extents(&self, symbol: SymbolId) -> Option<String> {
+        let numbers = self.extents.get(&symbol)?.iter();
+        let numbers = numbers
+            .map(|(name, words)| format!("{}; ", namer::declared_extent(name, words)));
+        Some(numbers.collect())
+    }
+
+    /// `struct { int a[n]; }`
+    fn refuse_member(&mut self, member: Node<'u>) {
+        let is_in_function = member
+            .ancestors()
+            .any(|outer| outer.kind() == Kind::CompoundStatement);
+        if !is_in_function {
+            return;
+        }
+        let base = self.base_type(member, member.range());
+        for declarator in member.fields(Field::Declarator) {
+            let ty = self.declarator(declarator, base, member.range()).ty;
+            if self.types.is_variably_modified(ty) {
+                self.cannot_write(
+                    declarator.range(),
+                    "C++ has no members of run-time size",
+                    "make it an array of its own, or give it a size that is constant",
+                );
             }
         }
     }
@@ -74,8 +137,13 @@ impl<'u> Builder<'u> {
             let before = TextRange::new(declaration.range().start(), address.range().start());
             let after = TextRange::new(address.range().end(), value.range().end());
             let View { class, extents, .. } = view;
+            let declared = declared_name(*declarator).and_then(|name| {
+                let symbol = self.scopes.resolve(&self.symbols, name.text(), name.range());
+                self.declared_extents(symbol?)
+            });
+            let numbers = declared.unwrap_or_default();
             self.conversions
-                .push((before, format_smolstr!("{class} {name}({first}(")));
+                .push((before, format_smolstr!("{numbers}{class} {name}({first}(")));
             self.conversions
                 .push((after, format_smolstr!("), {extents})")));
         }
@@ -140,10 +208,16 @@ impl<'u> Builder<'u> {
         let at = node.range();
         let ty = match (node.field(Field::Type), node.field(Field::Value)) {
             (Some(ty), _) => Some(self.descriptor_type(ty, at)),
-            (None, Some(value)) => self.expression_type(value, at, 0),
+            (None, Some(value)) => self
+                .expression_type(value, at, 0)
+                .or_else(|| self.type_in_brackets(value)),
             (None, None) => None,
         };
-        let Some(ty) = ty.filter(|ty| self.types.is_variably_modified(*ty)) else {
+        let is_of_view = |ty: &TypeId| {
+            self.types.is_variably_modified(*ty)
+                || node.field(Field::Value).is_some_and(|it| self.is_row_of_view(it))
+        };
+        let Some(ty) = ty.filter(is_of_view) else {
             return;
         };
         let size = match self.types.get(self.types.desugar(ty)).kind {
@@ -151,11 +225,45 @@ impl<'u> Builder<'u> {
                 let element = self.types.spell(self.types.innermost_element(ty));
                 format_smolstr!("(sizeof({element}) * {})", extents.join(" * "))
             }),
-            _ => Some(SmolStr::new_static("sizeof(void *)")),
+            TypeKind::Pointer(_) => Some(SmolStr::new_static("sizeof(void *)")),
+            _ => None,
         };
         if let Some(size) = size {
             self.conversions.push((at, size));
         }
+    }
+
+    /// The type that an operand of `sizeof` names which can be read as an expression, too: `sizeof(row[2])`.
+    fn type_in_brackets(&mut self, value: Node<'u>) -> Option<TypeId> {
+        match value.kind() {
+            Kind::ParenthesizedExpression => self.type_in_brackets(value.only_child()?),
+            Kind::SubscriptExpression => {
+                let element = self.type_in_brackets(value.field(Field::Argument)?)?;
+                let indices = value.field(Field::Indices).or_else(|| value.field(Field::Index))?;
+                let size = match indices.kind() {
+                    Kind::SubscriptArgumentList => indices.only_child()?,
+                    _ => indices,
+                };
+                let extent = self.extent(size, value.range());
+                Some(self.types.plain(TypeKind::Array { element, extent }))
+            }
+            Kind::Identifier => {
+                let symbol = self.scopes.resolve(&self.symbols, value.text(), value.range())?;
+                let symbol = &self.symbols[symbol];
+                (symbol.kind == SymbolKind::Type).then_some(symbol.ty)
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether an expression is a row, or a row of rows, of such an array.
+    fn is_row_of_view(&self, value: Node<'u>) -> bool {
+        let array = value.descendants().find(|node| node.kind() == Kind::Identifier);
+        let symbol = array.and_then(|it| self.scopes.resolve(&self.symbols, it.text(), it.range()));
+        symbol.is_some_and(|symbol| {
+            let symbol = &self.symbols[symbol];
+            symbol.kind.is_variable() && self.types.is_variably_modified(symbol.ty)
+        })
     }
 
     /// The extents of an array as operands.

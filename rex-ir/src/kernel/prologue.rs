@@ -130,6 +130,8 @@ pub enum Prologue {
         element: TypeId,
         /// Extents, outermost first.
         extents: Vec<Expr>,
+        /// Those of them that are numbers of their own: the name, and the value.
+        named: Vec<(SmolStr, Expr)>,
         /// Who has one.
         owner: ArrayOwner,
     },

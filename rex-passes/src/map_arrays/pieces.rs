@@ -5,6 +5,7 @@ use rex_ir::map::{
     MapItem, MapIterator, MapKind, MapLoop, MapModifiers, Mapper, PathStep, StepKind,
 };
 use rex_ir::region::CapturedObject;
+use rex_ir::symbol::SymbolKind;
 use rex_ir::ty::{Extent, TypeId, TypeKind};
 use rex_syntax::TextRange;
 use rex_syntax::diag::{Code, Diagnostic};
@@ -384,7 +385,10 @@ impl Builder<'_> {
     pub(super) fn extent(&self, variable: rex_ir::symbol::SymbolId, dimension: u8) -> Expr {
         let symbol = &self.program.symbols[variable];
         let levels = u8::from(self.is_pointer(symbol.ty)) + dimension;
-        let name = Expr::Name(symbol.qualified_name());
+        let name = match symbol.kind {
+            SymbolKind::Type => Expr::Words(format_smolstr!("(*({} *)0)", symbol.name)),
+            _ => Expr::Name(symbol.qualified_name()),
+        };
         let array = (0..levels).fold(name, |object, _| object.index(Expr::Int(0)));
         self.extent_count(&Extent::Unknown, symbol.ty, &array)
     }

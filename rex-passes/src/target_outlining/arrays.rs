@@ -113,8 +113,16 @@ impl Planner<'_> {
             name: found.name.clone(),
             element: types.innermost_element(found.ty),
             extents: types.extents(found.ty),
+            named: self.named_extents(symbol),
             owner: ArrayOwner::Thread,
         })
+    }
+
+    fn named_extents(&self, symbol: SymbolId) -> Vec<(SmolStr, Expr)> {
+        let named = self.program.extents.get(&symbol).into_iter().flatten();
+        named
+            .map(|(name, words)| (name.clone(), Expr::Words(words.clone())))
+            .collect()
     }
 
     /// Puts declarations of a thread's own arrays into a text.
@@ -139,11 +147,11 @@ impl Planner<'_> {
             if is_replaced(*declaration, replacements) {
                 continue;
             }
-            let Some(array) = self.sized(*symbol) else {
-                continue;
-            };
-            if program.declared_by(*declaration).count() == 1 {
-                replacements.push((*declaration, Plan::Declare(vec![array])));
+            let mut declared: Vec<SymbolId> = program.declared_by(*declaration).collect();
+            declared.sort_by_key(|it| program.symbols[*it].declared_at.map(|at| at.start()));
+            let arrays: Option<Vec<Prologue>> = declared.into_iter().map(|it| self.sized(it)).collect();
+            if let Some(arrays) = arrays {
+                replacements.push((*declaration, Plan::Declare(arrays)));
             } else {
                 let name = program.name(*symbol);
                 let diagnostic = Diagnostic::new(

@@ -1,6 +1,7 @@
 //! Lines that give a body its names back.
 
 use rex_ir::kernel::{ArrayOwner, Prologue};
+use rex_ir::namer;
 use rex_ir::ty::{TypeId, TypeKind};
 use rex_syntax::TextRange;
 use rex_syntax::source::Language;
@@ -236,10 +237,16 @@ impl BodyPrinter<'_> {
                 name,
                 element,
                 extents,
+                named,
                 owner,
             } => {
                 // One line: a statement that stands for one.
-                vec![self.sized_array(name, *element, extents, owner).join(" ")]
+                let numbers = named.iter().map(|(name, value)| {
+                    let value = expr::print(self.program, self, value);
+                    format!("{}; ", namer::declared_extent(name, &value))
+                });
+                let array = self.sized_array(name, *element, extents, owner);
+                vec![format!("{}{}", numbers.collect::<String>(), array.join(" "))]
             }
             Prologue::SharedPrivate { name, ty } => {
                 let constructs = classes::has_constructor(self.program, *ty);

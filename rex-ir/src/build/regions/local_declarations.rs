@@ -74,17 +74,7 @@ impl<'u> Builder<'u> {
                 }
                 CapturedObject::Extent(..) => continue,
             };
-            for extent in self.named_extents(symbol) {
-                uses.add(
-                    extent,
-                    Use {
-                        at: seen.at,
-                        written: false,
-                        explicit: false,
-                        called: false,
-                    },
-                );
-            }
+            self.use_extents(symbol, seen.at, uses);
             let mut words = Vec::new();
             self.type_words(self.symbols[symbol].ty, &mut words);
             for text in words {
@@ -106,6 +96,19 @@ impl<'u> Builder<'u> {
                     self.use_tag(&text, seen.at, statement, construct, uses);
                 }
             }
+        }
+    }
+
+    /// The extents of a variable or type that have names of their own.
+    pub(super) fn use_extents(&self, symbol: SymbolId, at: TextRange, uses: &mut Uses) {
+        for extent in self.named_extents(symbol) {
+            let seen = Use {
+                at,
+                written: false,
+                explicit: false,
+                called: false,
+            };
+            uses.add(extent, seen);
         }
     }
 

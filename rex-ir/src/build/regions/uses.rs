@@ -316,6 +316,15 @@ impl<'u> Builder<'u> {
             {
                 self.use_local_declaration(symbol, statement, construct, uses);
             }
+            SymbolKind::Type if self.types.is_variably_modified(self.symbols[symbol].ty) => {
+                self.use_extents(symbol, name.at, uses);
+                let mut words = Vec::new();
+                self.type_words(self.symbols[symbol].ty, &mut words);
+                for word in words.iter().filter(|word| *word != name.text) {
+                    let inner = Name { text: word, ..name };
+                    self.use_name(inner, statement, construct, uses, depth + 1);
+                }
+            }
             SymbolKind::Enumerator | SymbolKind::Type => {
                 self.use_local_declaration(symbol, statement, construct, uses);
             }

@@ -3,6 +3,7 @@
 use rex_syntax::TextRange;
 use rex_syntax::cst::Node;
 use rex_syntax::lex;
+use smol_str::SmolStr;
 
 use crate::build::Builder;
 use crate::build::names::squeeze;
@@ -28,11 +29,27 @@ impl Builder<'_> {
                     kind => kind.is_variable() && !self.is_constant(id),
                 })
         });
+        let runtime = runtime || self.is_decided_by_macro(&names, at);
         if runtime {
             Extent::Runtime(text)
         } else {
             Extent::Constant(text)
         }
+    }
+
+    /// Whether one of the names is a macro that names a variable.
+    fn is_decided_by_macro(&self, names: &[&str], at: TextRange) -> bool {
+        let is_variable = |name: SmolStr| {
+            let found = self.scopes.resolve(&self.symbols, &name, at);
+            found.is_some_and(|id| {
+                self.symbols[id].kind.is_automatic() && !self.is_constant(id)
+            })
+        };
+        self.fragment_depth == 0
+            && names
+                .iter()
+                .filter(|name| self.macro_at(name, at).is_some())
+                .any(|name| self.macro_names(name, at).into_iter().any(is_variable))
     }
 
     /// Whether a variable is a constant that can be copied to where it is used: const, arithmetic, initialized by constants.

@@ -18,6 +18,7 @@ pub mod flags;
 mod forced;
 pub mod install;
 mod json;
+mod line_directives;
 pub mod lines;
 pub mod preprocess;
 pub mod preprocessed;

@@ -13,6 +13,7 @@ use rex_syntax::source::{Language, SourceFile};
 use rex_syntax::{TextRange, TextSize};
 use similar::{Algorithm, DiffOp, capture_diff_slices, diff_ratio};
 
+use crate::line_directives::LineDirectives;
 use crate::session::Lowered;
 
 /// The text of an artifact that stands at a path, with line markers if it is a host or device file.
@@ -114,6 +115,9 @@ fn with_line_markers(
     };
     let old: Vec<&[u8]> = original.split_inclusive(|&byte| byte == b'\n').collect();
     let new: Vec<&[u8]> = lowered.split_inclusive(|&byte| byte == b'\n').collect();
+    let original_name = original_name.to_string_lossy();
+    let original_text = String::from_utf8_lossy(original);
+    let directives = LineDirectives::of(&original_text, &original_name);
     let starts = shared_runs(&old, &new, edited);
     let unfit = unfit_lines(lowered, &new);
     let mut out = Vec::with_capacity(lowered.len() + 1024);
@@ -130,7 +134,10 @@ fn with_line_markers(
         {
             // The marker's own line comes before the one it speaks of.
             let (number, name) = match place {
-                Some(first) => (first + (line_idx - start), original_name),
+                Some(first) => {
+                    let (name, number) = directives.pretended(first + (line_idx - start));
+                    (number, Path::new(name))
+                }
                 None => (n_lines + 2, lowered_name),
             };
             out.extend(markers.marker(number, name, place.is_none()).bytes());

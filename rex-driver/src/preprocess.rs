@@ -19,6 +19,7 @@ use rex_syntax::source::Language;
 use crate::build::command::{Command, folder_of};
 use crate::error::Error;
 use crate::flags::CompilerFlags;
+use crate::line_directives::LineDirectives;
 use crate::toolchain::{HostCompiler, HostCompilerCache};
 use folders::{as_of_project, with_system_folders};
 use prelude::{Head, Key, Prelude, Preludes};
@@ -78,6 +79,20 @@ impl Preprocessor {
     /// # Errors
     /// [`Error::Start`] if the compiler cannot be started.
     pub fn expand(&self, job: Job<'_>, compiler: &HostCompiler) -> Result<Expansion, Error> {
+        let expansion = self.expand_as_told(job, compiler)?;
+        let (name, text) = (job.name(), String::from_utf8_lossy(job.bytes));
+        let lines = LineDirectives::of(&text, &name);
+        Ok(match expansion {
+            Expansion::Text(text) if !lines.is_empty() => {
+                let undone = lines.undone(&String::from_utf8_lossy(&text));
+                Expansion::Text(undone.into_bytes())
+            }
+            other => other,
+        })
+    }
+
+    /// The same with markers that say what `#line` does.
+    fn expand_as_told(&self, job: Job<'_>, compiler: &HostCompiler) -> Result<Expansion, Error> {
         let name = job.name();
         let head = std::str::from_utf8(job.bytes)
             .ok()

@@ -157,6 +157,9 @@ const REPLACED: &[&str] = &[
     "towupper",
 ];
 
+/// Those whose names programs have for functions of their own.
+const COMMON_WORDS: &[&str] = &["div", "drem", "ffs", "finite", "index", "rindex", "time"];
+
 /// Streams, the arguments of those of `<stdio.h>`.
 const STREAMS: &[&str] = &["stdout", "stderr"];
 
@@ -166,6 +169,11 @@ pub fn device_name(name: &str) -> Option<SmolStr> {
     REPLACED
         .contains(&name)
         .then(|| format_smolstr!("rex_{name}"))
+}
+
+/// Whether a program that declares a function of this name, and does not define it, surely means the library's.
+pub fn is_of_library(name: &str) -> bool {
+    REPLACED.contains(&name) && !COMMON_WORDS.contains(&name)
 }
 
 /// What device code names in place of a stream of the library.

@@ -4,8 +4,11 @@
 
 use smol_str::{SmolStr, format_smolstr};
 
+use rex_syntax::source::Language;
+
 use crate::headers;
 use crate::kernel::KernelNames;
+use crate::keywords;
 use crate::program::Program;
 use crate::symbol::SymbolId;
 
@@ -232,6 +235,8 @@ pub fn device_identifier(program: &Program, symbol: SymbolId) -> SmolStr {
     if program.is_static(symbol) {
         let file = program.sources.file(program.unit.file).name();
         format_smolstr!("{name}__{:08x}", file_hash(file))
+    } else if program.language() == Language::C && keywords::is_name_in_c(&program.unit, name) {
+        keywords::device_name(name)
     } else {
         name.into()
     }

@@ -35,6 +35,11 @@ pub const CXX_KEYWORDS: &[&str] = &[
     "virtual",
 ];
 
+/// Operators of C++ in letters: names in C, where no macro of `<iso646.h>` has them. No macro of C++ can.
+pub const CXX_OPERATORS: &[&str] = &[
+    "and", "and_eq", "bitand", "bitor", "compl", "not", "not_eq", "or", "or_eq", "xor", "xor_eq",
+];
+
 /// Keywords of C++ that C has as types or macros of headers, or since C23: names only where a program declares them.
 pub const CXX_KEYWORDS_OF_HEADERS: &[&str] = &[
     "alignas", "alignof", "bool", "char16_t", "char32_t", "char8_t", "false", "noexcept", "true",

@@ -9,9 +9,6 @@ use rex_ir::program::Program;
 use rex_ir::symbol::SymbolKind;
 use rex_syntax::{TextRange, TextSize, lex};
 
-/// What the other name begins with.
-pub(crate) const PREFIX: &str = "rex_name_";
-
 /// What generated code calls the first parts of CUDA's variables where a program has their names for itself.
 const ACCESSORS: [(&str, &str); 4] = [
     ("threadIdx", "rex_thread_of_block()"),

@@ -1,8 +1,11 @@
 //! Functions of the device file: the user's own, and the forms of them that all threads of a team call together.
 
+use std::collections::BTreeSet;
+
 use rex_ir::headers;
 use rex_ir::item::{Function, FunctionId};
 use rex_ir::kernel::BodyText;
+use rex_ir::library;
 use rex_ir::namer;
 use rex_ir::program::{DeviceFunction, Program};
 use rex_syntax::edit::EditConflict;
@@ -164,8 +167,22 @@ impl<'p> Device<'p> {
             let text = self.program.text(range).replace("\r\n", "\n");
             let inline = linkage::inline_by_macro(self.program, range);
             self.line(&format!("{inline}{text}"));
+        } else if self.called_functions.contains(name) && library::device_name(name).is_none() {
+            // What device code can call all the same is the library's: the header says it as C++ does.
+            self.system_include("#include <math.h>", range);
         }
     }
+}
+
+/// The names that device code of C calls.
+pub(super) fn called_in_c(program: &Program) -> BTreeSet<&str> {
+    if program.language() != Language::C {
+        return BTreeSet::new();
+    }
+    let functions = program.device_code.functions.iter();
+    let functions = functions.flat_map(|device| &program.functions[device.function].calls);
+    let regions = program.regions.values().flat_map(|region| &region.calls);
+    functions.chain(regions).map(|call| call.name.as_str()).collect()
 }
 
 /// The declaration of a function that devices cannot have: what calls it is not linked.

@@ -5,14 +5,14 @@ use std::collections::BTreeSet;
 use rex_ir::headers;
 use rex_ir::item::ItemKind;
 use rex_ir::kernel::Plan;
-use rex_ir::keywords::is_name_in_c;
+use rex_ir::keywords::{self, is_name_in_c};
 use rex_syntax::lex::{self, TokenKind};
 use rex_syntax::macros::MacroDef;
 use rex_syntax::source::Language;
 use rex_syntax::{TextRange, TextSize};
 
 use super::{Device, body, complex, kernel};
-use crate::common::{cuda_names, guarded};
+use crate::common::guarded;
 
 /// Words of C that C++ lacks, with what means the same.
 const WORDS_OF_C: [(&str, &str); 8] = [
@@ -125,8 +125,8 @@ impl<'p> Device<'p> {
     pub(super) fn keywords(&mut self) {
         for name in self.own_cuda_names.clone() {
             self.line(&format!(
-                "#define {name} {}{name} /* CUDA has one of its own */",
-                cuda_names::PREFIX
+                "#define {name} {} /* CUDA has one of its own */",
+                keywords::device_name(name)
             ));
         }
         if self.program.language() != Language::C {
@@ -136,16 +136,19 @@ impl<'p> Device<'p> {
         let whole = TextRange::up_to(TextSize::of(source));
         // What only C++ reads has them as keywords.
         let is_read = |token: &lex::Token| !self.program.unit.is_inactive(token.range);
+        let unit = &self.program.unit;
+        let is_keyword =
+            |word: &str| is_name_in_c(unit, word) && !keywords::is_operator_in_cxx(unit, word);
         let used: BTreeSet<&str> = lex::tokens(source, whole)
             .filter(|token| token.kind == TokenKind::Identifier)
-            .filter(|token| is_name_in_c(&self.program.unit, token.text(source)))
+            .filter(|token| is_keyword(token.text(source)))
             .filter(is_read)
             .map(|token| token.text(source))
             .collect();
         for word in &used {
             self.line(&format!(
-                "#define {word} {}{word} /* a keyword of C++ */",
-                cuda_names::PREFIX
+                "#define {word} {} /* a keyword of C++ */",
+                keywords::device_name(word)
             ));
         }
         self.renamed_keywords = used;

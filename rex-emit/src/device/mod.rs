@@ -3,6 +3,7 @@
 //! Host functions and host variables are dropped. Kept text keeps its comments and macros.
 
 mod body;
+mod c_names;
 mod class;
 mod complex;
 mod exceptions;
@@ -61,6 +62,7 @@ pub(crate) fn emit(program: &Program) -> Result<Vec<u8>, EditConflict> {
         names_in_headers,
         named_by_types: unevaluated::named_by_types(program),
         internal_functions: linkage::internal_functions(program),
+        called_functions: function::called_in_c(program),
         declared_functions: BTreeSet::new(),
         in_linkage_block: false,
         classes: Classes::of(program),
@@ -77,6 +79,9 @@ pub(crate) fn emit(program: &Program) -> Result<Vec<u8>, EditConflict> {
     device.kernels()?;
     if device.has_complex {
         device.out = complex::as_class(&device.out);
+    }
+    if program.language() == Language::C {
+        device.out = c_names::without_operators(program, device.out);
     }
     if program.language() == Language::Cxx {
         device.out = exceptions::for_devices(device.out)?;
@@ -119,6 +124,8 @@ struct Device<'p> {
     own_cuda_names: BTreeSet<&'p str>,
     /// Functions that the file keeps to itself.
     internal_functions: BTreeSet<&'p str>,
+    /// Functions of C that device code calls.
+    called_functions: BTreeSet<&'p str>,
     /// Functions of a C file that are declared so far.
     declared_functions: BTreeSet<SmolStr>,
     /// What is printed stands in a block `extern "C" {`.

@@ -3,6 +3,7 @@
 use rex_ir::abi::Requirements;
 use rex_ir::entry::EntryKind;
 use rex_ir::item::{DeviceStorage, Item, ItemKind};
+use rex_ir::keywords;
 use rex_ir::namer;
 use rex_ir::symbol::SymbolId;
 use rex_syntax::layout::indent_at;
@@ -48,7 +49,7 @@ impl Host<'_> {
         let types = cuda_names::own_types(self.program, &names);
         let renamed = types
             .into_iter()
-            .map(|name| format!("{name}={}{name}", cuda_names::PREFIX));
+            .map(|name| format!("{name}={}", keywords::device_name(name)));
         let unnamed = self.program.has_unnamed_namespace().then(|| {
             let file = self.program.sources.file(self.program.unit.file).name();
             format!("{MANGLED_UNNAMED}={}", namer::unnamed_namespace(file))

@@ -14,7 +14,7 @@ use crate::headers;
 use crate::item::Function;
 use crate::library;
 use crate::region::Call;
-use crate::symbol::SymbolKind;
+use crate::symbol::{SymbolId, SymbolKind};
 use crate::ty::{Category, TypeId};
 
 impl<'u> Builder<'u> {
@@ -108,7 +108,7 @@ impl<'u> Builder<'u> {
                 Some(_) => named.any(|id| self.functions[*id].namespaces.is_empty()),
                 None => {
                     let found = self.scopes.resolve(&self.symbols, word, name.range());
-                    found.is_some()
+                    found.is_some_and(|found| !self.is_only_declared(found))
                         || named.next().is_some()
                         || headers::project_declares_function(unit, word)
                 }
@@ -117,6 +117,14 @@ impl<'u> Builder<'u> {
                 self.conversions.push((name.range(), device));
             }
         }
+    }
+
+    /// Whether a symbol is a function that a file of C declares: the library's, unless another file's device code has it.
+    fn is_only_declared(&self, symbol: SymbolId) -> bool {
+        let symbol = &self.symbols[symbol];
+        self.unit.language == Language::C
+            && symbol.kind == SymbolKind::Function
+            && !self.external_device_functions.contains(&symbol.name)
     }
 
     /// Kernels have references to what they share, whose `decltype` is no object.

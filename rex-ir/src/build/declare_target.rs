@@ -5,10 +5,12 @@ use rex_syntax::diag::{Code, Diagnostic};
 use rex_syntax::lex;
 use rex_syntax::omp::clause::{Clause, ClauseName};
 use rex_syntax::omp::directive::{Directive, Leaf};
+use rex_syntax::source::Language;
 use smol_str::SmolStr;
 
 use super::Builder;
 use crate::item::{DeviceStorage, FunctionId, Item, ItemKind, prototypes};
+use crate::library;
 use crate::symbol::{SymbolId, SymbolKind};
 use crate::symbol_index::SymbolIndex;
 
@@ -240,8 +242,10 @@ impl Builder<'_> {
             }
         }
         let functions = &self.function_index;
+        let is_of_library =
+            |name: &str| self.unit.language == Language::C && library::is_of_library(name);
         self.external_device_functions
-            .retain(|name| functions.named(name).is_empty());
+            .retain(|name| functions.named(name).is_empty() && !is_of_library(name));
     }
 
     /// Everything that is declared between `begin declare target` and its end.

@@ -129,7 +129,8 @@ impl<'t> LineDirectives<'t> {
 mod tests {
     use super::*;
 
-    const TEXT: &str = "int a;\n#line 30 \"x.y\"\nint b;\n#include \"h.h\"\n\nint c;\n#line 4 \"a.c\"\nint d;\n";
+    const TEXT: &str =
+        "int a;\n#line 30 \"x.y\"\nint b;\n#include \"h.h\"\n\nint c;\n#line 4 \"a.c\"\nint d;\n";
 
     #[test]
     fn lines_are_where_the_directives_say() {

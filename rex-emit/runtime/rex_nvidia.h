@@ -1145,6 +1145,31 @@ private:
   uint64_t extent_;
 };
 
+// ---- Functions of C that are called through pointers without parameters ---------------------------------
+
+/// What C makes of an argument that no parameter says the type of.
+template <typename Value> struct rex_promoted {
+  typedef Value type;
+};
+#define REX_PROMOTED(from, to)                                                                               \
+  template <> struct rex_promoted<from> {                                                                    \
+    typedef to type;                                                                                         \
+  };
+REX_PROMOTED(float, double)
+REX_PROMOTED(bool, int)
+REX_PROMOTED(char, int)
+REX_PROMOTED(signed char, int)
+REX_PROMOTED(unsigned char, int)
+REX_PROMOTED(short, int)
+REX_PROMOTED(unsigned short, int)
+#undef REX_PROMOTED
+
+/// function(arguments...), where the function is declared as  int (*function)()
+template <typename Result, typename... Arguments>
+REX_DEVICE Result rex_unprototyped(Result (*function)(), Arguments... arguments) {
+  return ((Result(*)(typename rex_promoted<Arguments>::type...))function)(arguments...);
+}
+
 #include "xomp_cuda_lib_inlined.cu"
 
 // ---- CUDA's variables, for programs that have their names for something else -----------------------------

@@ -459,19 +459,13 @@ template <typename Real> struct __attribute__((__visibility__("default"))) rex_c
 
   template <typename Number, typename = typename std::enable_if<std::is_arithmetic<Number>::value>::type>
   explicit constexpr REX_DEVICE operator Number() const {
-    return static_cast<Number>(re);
+    return std::is_same<Number, bool>::value ? static_cast<Number>(re != 0 || im != 0) : static_cast<Number>(re);
   }
   constexpr REX_DEVICE rex_complex operator+() const { return *this; }
-  constexpr REX_DEVICE rex_complex operator-() const { return {-re, -im}; }
-  constexpr REX_DEVICE rex_complex operator~() const { return {re, -im}; }
+  constexpr REX_DEVICE rex_complex operator-() const { return rex_complex(-re, -im); }
+  constexpr REX_DEVICE rex_complex operator~() const { return rex_complex(re, -im); }
   constexpr REX_DEVICE bool operator!() const { return re == 0 && im == 0; }
 };
-template <> template <> constexpr REX_DEVICE rex_complex<float>::operator bool() const {
-  return re != 0 || im != 0;
-}
-template <> template <> constexpr REX_DEVICE rex_complex<double>::operator bool() const {
-  return re != 0 || im != 0;
-}
 
 template <typename A, typename B>
 constexpr REX_DEVICE auto rex_sum(const rex_complex<A> &a, const rex_complex<B> &b)
@@ -488,12 +482,16 @@ constexpr REX_DEVICE auto rex_product(const rex_complex<A> &a, const rex_complex
     -> rex_complex<decltype(a.re + b.re)> {
   return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
 }
-/// Divides by the larger part first, so that nothing overflows on the way.
+/// Divides by the larger part first, so that nothing overflows on the way; but integers at once.
 template <typename A, typename B>
 REX_DEVICE auto rex_ratio(const rex_complex<A> &a, const rex_complex<B> &b)
     -> rex_complex<decltype(a.re + b.re)> {
   typedef decltype(a.re + b.re) Real;
   const Real re = b.re, im = b.im;
+  if (std::is_integral<Real>::value) {
+    const Real square = re * re + im * im;
+    return {(a.re * re + a.im * im) / square, (a.im * re - a.re * im) / square};
+  }
   if ((re < 0 ? -re : re) >= (im < 0 ? -im : im)) {
     const Real part = im / re, whole = re + im * part;
     return {(a.re + a.im * part) / whole, (a.im - a.re * part) / whole};

@@ -254,6 +254,24 @@ impl TypeTable {
         matches!(self.get(self.desugar(id)).kind, TypeKind::Reference(_))
     }
 
+    /// Whether objects of the type have no bytes, as GNU C has arrays of no elements and structs of no members.
+    pub fn is_empty_object(&self, id: TypeId) -> bool {
+        match &self.get(self.desugar(id)).kind {
+            TypeKind::Array { element, extent } => {
+                matches!(extent, Extent::Constant(words) if words == "0")
+                    || self.is_empty_object(*element)
+            }
+            TypeKind::Named {
+                meaning: Meaning::Record(Some(record)),
+                ..
+            } => {
+                self.records[*record].body.is_some()
+                    && self.parts(*record).all(|part| self.is_empty_object(part))
+            }
+            _ => false,
+        }
+    }
+
     /// The type without `const` and `volatile` at its top level.
     pub fn unqualified(&mut self, id: TypeId) -> TypeId {
         let ty = self.get(id);

@@ -6,6 +6,7 @@ use rex_ir::entry::{Entry, EntryKind};
 use rex_ir::facet::Facet;
 use rex_ir::item::DeviceStorage;
 use rex_ir::namer;
+use rex_syntax::source::Language;
 
 use crate::pass::{Outcome, Pass, PassCx, PassInfo};
 
@@ -40,7 +41,9 @@ impl Pass for OffloadEntries {
             let member = program.static_members.get(symbol);
             // Where host code names an instantiation, it says so to the runtime.
             let has_arguments = member.is_some_and(|member| member.has_arguments());
-            if !storage.has_entry() || program.is_external(*symbol) || has_arguments {
+            let is_empty = program.language() == Language::C
+                && program.types.is_empty_object(program.symbols[*symbol].ty);
+            if is_empty || !storage.has_entry() || program.is_external(*symbol) || has_arguments {
                 continue;
             }
             let device_name = match storage.is_behind_pointer() {

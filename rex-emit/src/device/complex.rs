@@ -12,6 +12,11 @@ pub(super) const DEFINITION: &str = "#define REX_COMPLEX_OF_C";
 /// The words that make a type complex; `complex` is a macro of `<complex.h>`.
 const WORDS: [&str; 4] = ["complex", "_Complex", "__complex__", "__complex"];
 
+/// The words that say what its parts are; integers are so in GNU C.
+const OF_PARTS: [&str; 8] = [
+    "float", "double", "long", "int", "short", "char", "signed", "unsigned",
+];
+
 /// Macros of `<complex.h>`, and what they are in device code.
 const MACROS: [(&str, &str, &str); 4] = [
     ("I", "", "rex_complex<float>(0, 1)"),
@@ -57,7 +62,7 @@ pub(super) fn is_header(program: &Program, include: TextRange) -> bool {
 /// Generated code with the class in place of `double _Complex` and its like.
 pub(super) fn as_class(text: &str) -> String {
     let tokens: Vec<lex::Token> = lex::significant_tokens(text, lex::whole(text)).collect();
-    let is_part = |word: &str| WORDS.contains(&word) || matches!(word, "float" | "double" | "long");
+    let is_part = |word: &str| WORDS.contains(&word) || OF_PARTS.contains(&word);
     let mut out = String::new();
     let mut copied = 0;
     for types in tokens.chunk_by(|a, b| is_part(a.text(text)) && is_part(b.text(text))) {
@@ -70,10 +75,13 @@ pub(super) fn as_class(text: &str) -> String {
         if names_files_or_macros || !words.iter().any(|word| WORDS.contains(word)) {
             continue;
         }
-        let real = match () {
-            () if words.contains(&"float") => "float",
-            () if words.contains(&"long") => "long double",
-            () => "double",
+        let of_parts: Vec<&str> = words
+            .into_iter()
+            .filter(|word| !WORDS.contains(word))
+            .collect();
+        let real = match of_parts.is_empty() {
+            true => "double".to_owned(),
+            false => of_parts.join(" "),
         };
         out.push_str(&text[copied..start]);
         out.push_str(&format!("rex_complex<{real}>"));

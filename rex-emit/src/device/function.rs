@@ -182,7 +182,10 @@ pub(super) fn called_in_c(program: &Program) -> BTreeSet<&str> {
     let functions = program.device_code.functions.iter();
     let functions = functions.flat_map(|device| &program.functions[device.function].calls);
     let regions = program.regions.values().flat_map(|region| &region.calls);
-    functions.chain(regions).map(|call| call.name.as_str()).collect()
+    functions
+        .chain(regions)
+        .map(|call| call.name.as_str())
+        .collect()
 }
 
 /// The declaration of a function that devices cannot have: what calls it is not linked.

@@ -50,7 +50,12 @@ impl<'p> Device<'p> {
             .map(|token| token.text(source))
             .filter(is_asked_for)
             .collect();
+        let unit = &self.program.unit;
         for (word, meaning) in WORDS_OF_C {
+            let meaning = match meaning {
+                "bool" if is_name_in_c(unit, meaning) => "decltype(!0)",
+                _ => meaning,
+            };
             if has_headers || used.contains(word) {
                 self.line(format!("#define {word} {meaning}").trim_end());
             }

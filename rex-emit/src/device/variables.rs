@@ -274,6 +274,9 @@ impl<'p> Device<'p> {
         let name = self.program.symbols[symbol].declared_name();
         let device_name = namer::device_identifier(self.program, symbol);
         if device_name != name && !self.program.is_written_out(symbol) {
+            if self.renamed_keywords.contains(name) && self.program.is_static(symbol) {
+                self.line(&format!("#undef {name}"));
+            }
             self.line(&format!("#define {name} {device_name}"));
         }
     }

@@ -32,8 +32,10 @@ impl Host<'_> {
         let own = indent_at(self.program.source(), statement.start());
         let remains = self.remains(region, known);
         let mut edits = EditSet::new();
+        let mut inner = self.program.constructs_in(statement);
+        let is_refused = inner.any(|(_, inner)| self.has_undeclared_reductions(inner));
         for (id, inner) in self.program.constructs_in(statement) {
-            if !self.is_dropped(region.construct, &remains.leaves, id) {
+            if !is_refused && !self.is_dropped(region.construct, &remains.leaves, id) {
                 continue;
             }
             for directive in &inner.directives {

@@ -122,7 +122,7 @@ impl Host<'_> {
 
     /// Whether a construct reduces objects of classes or pointers with an operator that no `declare reduction` is for: gcc refuses what clang takes the class's own operator for,
     /// and pointers.
-    fn has_undeclared_reductions(&self, construct: &Construct) -> bool {
+    pub(super) fn has_undeclared_reductions(&self, construct: &Construct) -> bool {
         let types = &self.program.types;
         construct.sharing.iter().any(|sharing| {
             let SharingAttribute::Reduction { operation, section } = &sharing.attribute else {

@@ -10,6 +10,7 @@ use smol_str::{SmolStr, format_smolstr};
 use super::Builder;
 use super::types::{declared_name, function_declarator};
 use crate::branches::may_reach_end;
+use crate::item::FunctionId;
 use crate::ty::Category;
 
 impl<'u> Builder<'u> {
@@ -56,15 +57,19 @@ impl<'u> Builder<'u> {
         let Some(&defined) = self.function_index.named(name.text()).first() else {
             return;
         };
-        let defined = &self.functions[defined];
-        let root = self.unit.tree.root();
-        let definition = root.smallest_at(defined.parameters);
-        let text = definition
-            .ancestors()
-            .find(is_defined)
-            .and_then(|function| self.listed_parameters(function))
-            .map_or_else(|| self.text(defined.parameters).into(), |(_, text)| text);
+        let text = self.written_parameters(defined);
         self.conversions.push((list.range(), text));
+    }
+
+    /// The list of a function with the types of its parameters.
+    pub(super) fn written_parameters(&self, defined: FunctionId) -> SmolStr {
+        let parameters = self.functions[defined].parameters;
+        let definition = self.unit.tree.root().smallest_at(parameters);
+        definition
+            .ancestors()
+            .find(|node| node.kind() == Kind::FunctionDefinition)
+            .and_then(|function| self.listed_parameters(function))
+            .map_or_else(|| self.text(parameters).into(), |(_, text)| text)
     }
 
     /// The list of a function that declares its parameters behind it, and the list with these declarations.

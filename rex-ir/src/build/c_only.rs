@@ -95,13 +95,28 @@ impl<'u> Builder<'u> {
         let Some((digits, suffix)) = lex::imaginary(literal.text()) else {
             return;
         };
+        let is_integer = match digits.starts_with("0x") || digits.starts_with("0X") {
+            true => !digits.contains(['.', 'p', 'P']),
+            false => !digits.contains(['.', 'e', 'E']),
+        };
         let real = match suffix.as_str() {
+            "" if is_integer => "int",
             "f" => "float",
             "l" if digits.contains(['.', 'e', 'E']) => "long double",
             _ => "double",
         };
         let spelled = format_smolstr!("rex_complex<{real}>(0, {digits})");
         self.conversions.push((literal.range(), spelled));
+    }
+
+    /// `struct { }`, which has no bytes in GNU C and one in C++.
+    pub(super) fn keep_empty(&mut self, members: Node<'u>) {
+        let is_member = |child: Node<'u>| child.is_named() && child.kind() != Kind::Comment;
+        if !members.children().any(is_member) {
+            let open = members.range().start() + TextSize::of('{');
+            let nothing = SmolStr::new_static(" char rex_nothing[0];");
+            self.conversions.push((TextRange::empty(open), nothing));
+        }
     }
 
     /// Gives a compound literal whose address is used a name in front of its statement: the one of C lives as long as the block.

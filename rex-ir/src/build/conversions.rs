@@ -26,6 +26,7 @@ impl<'u> Builder<'u> {
             self.declare_before_jumps();
             self.refuse_selections_of_macros();
             self.hoist_inner_types();
+            self.define_enumerations_first();
         }
         if has_code {
             self.view_rows();
@@ -242,6 +243,7 @@ impl<'u> Builder<'u> {
                 }
                 Kind::CallExpression => {
                     self.choose_builtin(node);
+                    self.call_without_prototype(node);
                     self.read_arguments(node);
                     continue;
                 }
@@ -265,6 +267,10 @@ impl<'u> Builder<'u> {
                 }
                 Kind::TypeIdentifier => {
                     self.write_out_typeof(node);
+                    continue;
+                }
+                Kind::FieldDeclarationList => {
+                    self.keep_empty(node);
                     continue;
                 }
                 Kind::UnaryExpression => {

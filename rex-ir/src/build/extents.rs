@@ -32,9 +32,8 @@ impl<'u> Builder<'u> {
         candidates.sort_by_key(|(_, at)| at.start());
         for (id, at) in candidates {
             let scope = self.scopes.scope(self.scopes.innermost(at)).range;
-            let is_seen_from = |region: &TextRange| {
-                scope.contains_range(*region) && region.start() > at.start()
-            };
+            let is_seen_from =
+                |region: &TextRange| scope.contains_range(*region) && region.start() > at.start();
             // What a type is made of has other names in a region.
             let naming = Naming {
                 symbol: id,

@@ -1,10 +1,12 @@
 //! Types that C defines inside a struct, or in an expression: they belong to the scope around it. In the device's C++ the first would belong to the
 //! struct, and the others may not be there.
 
+use std::collections::BTreeSet;
+
 use rex_syntax::TextRange;
 use rex_syntax::cst::Node;
 use rex_syntax::kind::{Field, Kind};
-use smol_str::SmolStr;
+use smol_str::{SmolStr, format_smolstr};
 
 use super::Builder;
 
@@ -48,6 +50,59 @@ impl<'u> Builder<'u> {
             let text = format!("{}\n", definitions.join("\n"));
             let at = TextRange::empty(statement.range().start());
             self.conversions.push((at, SmolStr::from(text)));
+        }
+    }
+
+    /// `typedef enum kind kind_t; enum kind { A };`: C++ has no enumerations that are defined later.
+    pub(super) fn define_enumerations_first(&mut self) {
+        let unit = self.unit;
+        let enumerations = unit.tree.nodes();
+        let enumerations = enumerations.filter(|node| node.kind() == Kind::EnumSpecifier);
+        let all: Vec<Node<'u>> = enumerations.collect();
+        let block = |node: Node<'u>| {
+            let mut around = node.ancestors();
+            around.find(|outer| outer.kind() == Kind::CompoundStatement)
+        };
+        let mut seen: BTreeSet<&str> = BTreeSet::new();
+        for (idx, node) in all.iter().enumerate() {
+            let Some(name) = node.field(Field::Name) else {
+                continue;
+            };
+            let is_alone = |node: &Node<'u>| {
+                node.parent().is_none_or(|parent| match parent.kind() {
+                    Kind::Declaration => parent.field(Field::Declarator).is_none(),
+                    kind => matches!(kind, Kind::TranslationUnit | Kind::CompoundStatement),
+                })
+            };
+            let is_definition = defines_type(*node);
+            if !is_definition && is_alone(node) {
+                self.conversions.push((node.range(), SmolStr::default()));
+            }
+            if !seen.insert(name.text()) || is_definition {
+                continue;
+            }
+            let later = all[idx..].iter().find(|later| {
+                defines_type(**later)
+                    && block(**later) == block(*node)
+                    && later
+                        .field(Field::Name)
+                        .is_some_and(|it| it.text() == name.text())
+            });
+            let Some(later) = later else { continue };
+            let statement = node
+                .ancestors()
+                .take_while(|outer| outer.kind() != Kind::CompoundStatement)
+                .filter(|outer| matches!(outer.kind(), Kind::Declaration | Kind::TypeDefinition))
+                .last()
+                .unwrap_or(*node);
+            let at = TextRange::empty(statement.range().start());
+            let text = format!("{};\n", later.text());
+            self.conversions.push((at, SmolStr::from(text)));
+            let reference = match is_alone(later) {
+                true => SmolStr::default(),
+                false => format_smolstr!("enum {}", name.text()),
+            };
+            self.conversions.push((later.range(), reference));
         }
     }
 }

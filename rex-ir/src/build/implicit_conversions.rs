@@ -8,6 +8,7 @@ use rex_syntax::{TextRange, TextSize};
 use smol_str::{SmolStr, format_smolstr};
 
 use super::Builder;
+use super::names::squeeze;
 use crate::headers;
 use crate::symbol::SymbolKind;
 use crate::ty::{Category, Meaning, TypeId, TypeKind};
@@ -33,7 +34,7 @@ impl<'u> Builder<'u> {
         if pointee.is_none() && !takes_number {
             return false;
         }
-        let Some(found) = self.expression_type(value, value.range(), 0) else {
+        let Some(found) = self.type_of_value(value) else {
             return false;
         };
         match (pointee, self.pointee_of_value(found)) {
@@ -59,8 +60,104 @@ impl<'u> Builder<'u> {
             && self.can_be_spelled(to)
     }
 
+    /// The type of a value, that of a function's name included, which is its address.
+    fn type_of_value(&mut self, value: Node<'u>) -> Option<TypeId> {
+        let found = self.expression_type(value, value.range(), 0);
+        found.or_else(|| self.function_address(value))
+    }
+
+    fn function_address(&mut self, value: Node<'u>) -> Option<TypeId> {
+        let inner = match value.kind() {
+            Kind::PointerExpression => value.field(Field::Argument)?,
+            Kind::ParenthesizedExpression => value.only_child()?,
+            Kind::Identifier => {
+                let name = value.text();
+                let symbol = self.scopes.resolve(&self.symbols, name, value.range())?;
+                let symbol = &self.symbols[symbol];
+                if symbol.kind != SymbolKind::Function {
+                    return None;
+                }
+                let (returns, declared_at) = (symbol.ty, symbol.declared_at?);
+                let parameters = self.parameters_in_words(name, declared_at)?;
+                let function = self.types.plain(TypeKind::Function {
+                    returns,
+                    parameters,
+                });
+                return Some(self.types.plain(TypeKind::Pointer(function)));
+            }
+            _ => return None,
+        };
+        self.function_address(inner)
+    }
+
+    /// The list of a function of this file, with the types of its parameters.
+    fn parameters_in_words(&self, name: &str, declared_at: TextRange) -> Option<SmolStr> {
+        let root = self.unit.tree.root();
+        match self.function_index.named(name).first() {
+            Some(&defined) => Some(self.written_parameters(defined)),
+            None => list_around(root.smallest_at(declared_at)).map(|list| squeeze(list.text())),
+        }
+    }
+
+    /// Whether a call of `f`, declared as `int (*f)()`, passes arguments.
+    pub(super) fn call_without_prototype(&mut self, call: Node<'u>) {
+        let (Some(callee), Some(arguments)) =
+            (call.field(Field::Function), call.field(Field::Arguments))
+        else {
+            return;
+        };
+        let has_arguments = arguments.children().any(|it| it.kind() != Kind::Comment);
+        let Some(ty) = self.expression_type(callee, callee.range(), 0) else {
+            return;
+        };
+        let function = self.pointee(ty).unwrap_or(ty);
+        let is_open = matches!(
+            &self.types.get(self.types.desugar(function)).kind,
+            TypeKind::Function { parameters, .. } if parameters == "()"
+        );
+        if !has_arguments || !is_open {
+            return;
+        }
+        let open = TextRange::at(arguments.range().start(), TextSize::of('('));
+        let before = TextRange::new(callee.range().end(), open.end());
+        let start = TextRange::empty(callee.range().start());
+        self.conversions
+            .push((start, SmolStr::new_static("rex_unprototyped(")));
+        self.conversions.push((before, SmolStr::new_static(", ")));
+    }
+
+    /// Whether two functions, or a function and an object, have addresses of different types.
+    fn differs_as_function(&self, to: TypeId, from: TypeId) -> bool {
+        let [to, from] = [to, from].map(|ty| &self.types.get(self.types.desugar(ty)).kind);
+        let words = |list: &SmolStr| match list.as_str() {
+            "(void)" => SmolStr::new_static("()"),
+            _ => list.clone(),
+        };
+        match (to, from) {
+            (
+                TypeKind::Function {
+                    returns: to,
+                    parameters: taken,
+                },
+                TypeKind::Function {
+                    returns: from,
+                    parameters: given,
+                },
+            ) => to != from || words(taken) != words(given),
+            _ => true,
+        }
+    }
+
+    fn is_function(&self, ty: TypeId) -> bool {
+        self.types.category(ty) == Category::Function
+    }
+
     /// Whether C++ does not take a pointer to one type for one to another.
     fn differs(&mut self, to: TypeId, from: TypeId) -> bool {
+        if self.is_function(to) || self.is_function(from) {
+            let is_named = |ty| self.is_function(ty) || self.can_be_spelled(ty);
+            return is_named(to) && is_named(from) && self.differs_as_function(to, from);
+        }
         if !self.can_be_spelled(to) || !self.can_be_spelled(from) {
             return false;
         }
@@ -162,7 +259,7 @@ impl<'u> Builder<'u> {
         let (Some(left), Some(right)) = (node.field(fields.0), node.field(fields.1)) else {
             return;
         };
-        let types = [left, right].map(|it| self.expression_type(it, it.range(), 0));
+        let types = [left, right].map(|it| self.type_of_value(it));
         let [Some(first), Some(second)] = types else {
             return;
         };
@@ -172,7 +269,7 @@ impl<'u> Builder<'u> {
         };
         // Pointers to `void`, and to what only one of them may not change, have a common type.
         let [to, from] = [to, from].map(|ty| self.plain_object(ty));
-        if !self.is_void(from) && self.differs(to, from) {
+        if (!self.is_void(from) || self.is_function(to)) && self.differs(to, from) {
             let target = self.types.plain(TypeKind::Pointer(to));
             self.convert(right, target);
         }
@@ -288,7 +385,7 @@ impl<'u> Builder<'u> {
 
     /// What stands in front of a value to convert it.
     pub(super) fn spelled_conversion(&mut self, value: Node<'u>, target: TypeId) -> SmolStr {
-        let found = self.expression_type(value, value.range(), 0);
+        let found = self.type_of_value(value);
         let is_address = found.is_some_and(|it| self.pointee_of_value(it).is_some());
         let through_number = is_address && self.is_integer(target);
         let target = self.types.unqualified(target);

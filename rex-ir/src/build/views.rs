@@ -73,8 +73,8 @@ impl<'u> Builder<'u> {
     /// The numbers that are the extents of a variable or type.
     fn declared_extents(&self, symbol: SymbolId) -> Option<String> {
         let numbers = self.extents.get(&symbol)?.iter();
-        let numbers = numbers
-            .map(|(name, words)| format!("{}; ", namer::declared_extent(name, words)));
+        let numbers =
+            numbers.map(|(name, words)| format!("{}; ", namer::declared_extent(name, words)));
         Some(numbers.collect())
     }
 
@@ -138,7 +138,9 @@ impl<'u> Builder<'u> {
             let after = TextRange::new(address.range().end(), value.range().end());
             let View { class, extents, .. } = view;
             let declared = declared_name(*declarator).and_then(|name| {
-                let symbol = self.scopes.resolve(&self.symbols, name.text(), name.range());
+                let symbol = self
+                    .scopes
+                    .resolve(&self.symbols, name.text(), name.range());
                 self.declared_extents(symbol?)
             });
             let numbers = declared.unwrap_or_default();
@@ -215,7 +217,9 @@ impl<'u> Builder<'u> {
         };
         let is_of_view = |ty: &TypeId| {
             self.types.is_variably_modified(*ty)
-                || node.field(Field::Value).is_some_and(|it| self.is_row_of_view(it))
+                || node
+                    .field(Field::Value)
+                    .is_some_and(|it| self.is_row_of_view(it))
         };
         let Some(ty) = ty.filter(is_of_view) else {
             return;
@@ -239,7 +243,9 @@ impl<'u> Builder<'u> {
             Kind::ParenthesizedExpression => self.type_in_brackets(value.only_child()?),
             Kind::SubscriptExpression => {
                 let element = self.type_in_brackets(value.field(Field::Argument)?)?;
-                let indices = value.field(Field::Indices).or_else(|| value.field(Field::Index))?;
+                let indices = value
+                    .field(Field::Indices)
+                    .or_else(|| value.field(Field::Index))?;
                 let size = match indices.kind() {
                     Kind::SubscriptArgumentList => indices.only_child()?,
                     _ => indices,
@@ -248,7 +254,9 @@ impl<'u> Builder<'u> {
                 Some(self.types.plain(TypeKind::Array { element, extent }))
             }
             Kind::Identifier => {
-                let symbol = self.scopes.resolve(&self.symbols, value.text(), value.range())?;
+                let symbol = self
+                    .scopes
+                    .resolve(&self.symbols, value.text(), value.range())?;
                 let symbol = &self.symbols[symbol];
                 (symbol.kind == SymbolKind::Type).then_some(symbol.ty)
             }
@@ -258,7 +266,9 @@ impl<'u> Builder<'u> {
 
     /// Whether an expression is a row, or a row of rows, of such an array.
     fn is_row_of_view(&self, value: Node<'u>) -> bool {
-        let array = value.descendants().find(|node| node.kind() == Kind::Identifier);
+        let array = value
+            .descendants()
+            .find(|node| node.kind() == Kind::Identifier);
         let symbol = array.and_then(|it| self.scopes.resolve(&self.symbols, it.text(), it.range()));
         symbol.is_some_and(|symbol| {
             let symbol = &self.symbols[symbol];

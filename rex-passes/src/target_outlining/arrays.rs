@@ -149,7 +149,8 @@ impl Planner<'_> {
             }
             let mut declared: Vec<SymbolId> = program.declared_by(*declaration).collect();
             declared.sort_by_key(|it| program.symbols[*it].declared_at.map(|at| at.start()));
-            let arrays: Option<Vec<Prologue>> = declared.into_iter().map(|it| self.sized(it)).collect();
+            let arrays: Option<Vec<Prologue>> =
+                declared.into_iter().map(|it| self.sized(it)).collect();
             if let Some(arrays) = arrays {
                 replacements.push((*declaration, Plan::Declare(arrays)));
             } else {

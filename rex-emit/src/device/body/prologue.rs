@@ -246,7 +246,11 @@ impl BodyPrinter<'_> {
                     format!("{}; ", namer::declared_extent(name, &value))
                 });
                 let array = self.sized_array(name, *element, extents, owner);
-                vec![format!("{}{}", numbers.collect::<String>(), array.join(" "))]
+                vec![format!(
+                    "{}{}",
+                    numbers.collect::<String>(),
+                    array.join(" ")
+                )]
             }
             Prologue::SharedPrivate { name, ty } => {
                 let constructs = classes::has_constructor(self.program, *ty);

@@ -41,9 +41,7 @@ impl Builder<'_> {
     fn is_decided_by_macro(&self, names: &[&str], at: TextRange) -> bool {
         let is_variable = |name: SmolStr| {
             let found = self.scopes.resolve(&self.symbols, &name, at);
-            found.is_some_and(|id| {
-                self.symbols[id].kind.is_automatic() && !self.is_constant(id)
-            })
+            found.is_some_and(|id| self.symbols[id].kind.is_automatic() && !self.is_constant(id))
         };
         self.fragment_depth == 0
             && names

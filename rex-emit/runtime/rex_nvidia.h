@@ -1098,6 +1098,10 @@ public:
     for (int i = 1; i < Rank; ++i) row *= static_cast<int64_t>(extents_[i]);
     return rex_view<Element, Rank - 1>(base_ + row, extents_ + 1);
   }
+  REX_DEVICE rex_view &operator=(Address address) {
+    base_ = (Element *)address;
+    return *this;
+  }
   REX_DEVICE rex_view<Element, Rank - 1> operator*() const { return (*this)[0]; }
   template <typename Index> REX_DEVICE rex_view operator+(Index rows) const {
     return rex_view((*this)[rows].rex_base(), extents_);

@@ -1707,11 +1707,30 @@ REX_BOTH unsigned rex_towupper(unsigned c) { return c < 128 ? static_cast<unsign
 //
 // On a GPU both streams are the output of `printf`.
 
-enum rex_stream { rex_stdout, rex_stderr };
+/// A stream as a number, which programs have in a `FILE *`.
+class rex_stream {
+public:
+  explicit constexpr REX_DEVICE rex_stream(int number) : number_(number) {}
+  template <typename File>
+  REX_DEVICE rex_stream(File *file) : number_(reinterpret_cast<uintptr_t>(file) == 2 ? 2 : 1) {}
+  template <typename File> REX_DEVICE operator File *() const {
+    return reinterpret_cast<File *>(static_cast<uintptr_t>(number_));
+  }
+  constexpr REX_DEVICE bool is_of_errors() const { return number_ == 2; }
+
+private:
+  int number_;
+};
+template <typename File> REX_DEVICE bool operator==(File *file, rex_stream stream) {
+  return file == static_cast<File *>(stream);
+}
+template <typename File> REX_DEVICE bool operator!=(File *file, rex_stream stream) { return !(file == stream); }
+#define rex_stdout rex_stream(1)
+#define rex_stderr rex_stream(2)
 
 template <typename... Values> REX_DEVICE int rex_fprintf(rex_stream stream, const char *format, Values... values) {
 #ifdef REX_DEVICE_HOST
-  return fprintf(stream == rex_stderr ? stderr : stdout, format, values...);
+  return fprintf(stream.is_of_errors() ? stderr : stdout, format, values...);
 #else
   (void)stream;
   return printf(format, values...);

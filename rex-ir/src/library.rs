@@ -160,6 +160,73 @@ const REPLACED: &[&str] = &[
 /// Those whose names programs have for functions of their own.
 const COMMON_WORDS: &[&str] = &["div", "drem", "ffs", "finite", "index", "rindex", "time"];
 
+/// Functions of the C library that headers of device code may declare where those of the program do not: a function of the program with such a name
+/// is one of C++, told from them by its parameters, and a variable has another name.
+const OF_HEADERS: &[&str] = &[
+    "abs",
+    "access",
+    "acct",
+    "alarm",
+    "basename",
+    "bcmp",
+    "bcopy",
+    "brk",
+    "bzero",
+    "clock",
+    "clone",
+    "close",
+    "crypt",
+    "div",
+    "drem",
+    "dup",
+    "encrypt",
+    "exp10",
+    "ffs",
+    "fork",
+    "gamma",
+    "getline",
+    "getopt",
+    "index",
+    "j0",
+    "j1",
+    "jn",
+    "labs",
+    "link",
+    "lockf",
+    "lseek",
+    "mktime",
+    "nice",
+    "pause",
+    "pipe",
+    "pow10",
+    "random",
+    "read",
+    "remove",
+    "rename",
+    "rindex",
+    "sbrk",
+    "scalb",
+    "select",
+    "signal",
+    "significand",
+    "sleep",
+    "strftime",
+    "swab",
+    "symlink",
+    "sync",
+    "system",
+    "time",
+    "truncate",
+    "unlink",
+    "unshare",
+    "usleep",
+    "wait",
+    "write",
+    "y0",
+    "y1",
+    "yn",
+];
+
 /// Streams, the arguments of those of `<stdio.h>`.
 const STREAMS: &[&str] = &["stdout", "stderr"];
 
@@ -169,6 +236,11 @@ pub fn device_name(name: &str) -> Option<SmolStr> {
     REPLACED
         .contains(&name)
         .then(|| format_smolstr!("rex_{name}"))
+}
+
+/// Whether headers of device code may declare a function of this name.
+pub fn may_be_declared(name: &str) -> bool {
+    OF_HEADERS.contains(&name)
 }
 
 /// Whether a program that declares a function of this name, and does not define it, surely means the library's.

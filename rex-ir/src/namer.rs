@@ -9,6 +9,7 @@ use rex_syntax::source::Language;
 use crate::headers;
 use crate::kernel::KernelNames;
 use crate::keywords;
+use crate::library;
 use crate::program::Program;
 use crate::symbol::SymbolId;
 
@@ -235,7 +236,9 @@ pub fn device_identifier(program: &Program, symbol: SymbolId) -> SmolStr {
     if program.is_static(symbol) {
         let file = program.sources.file(program.unit.file).name();
         format_smolstr!("{name}__{:08x}", file_hash(file))
-    } else if program.language() == Language::C && keywords::is_name_in_c(&program.unit, name) {
+    } else if program.language() == Language::C
+        && (keywords::is_name_in_c(&program.unit, name) || library::may_be_declared(name))
+    {
         keywords::device_name(name)
     } else {
         name.into()

@@ -111,6 +111,10 @@ pub struct Record {
     pub name: SmolStr,
     /// The name is made: the user's text has none.
     pub is_untagged: bool,
+    /// It is a union.
+    pub is_union: bool,
+    /// Members that are structs or unions without a name: where their own members begin among the fields.
+    pub unnamed: Vec<(usize, RecordId)>,
     /// Direct data members in declaration order.
     pub fields: Vec<Field>,
     /// Names of direct bases.

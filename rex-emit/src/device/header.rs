@@ -6,6 +6,8 @@ use rex_ir::headers;
 use rex_ir::item::ItemKind;
 use rex_ir::kernel::Plan;
 use rex_ir::keywords::{self, is_name_in_c};
+use rex_ir::library;
+use rex_ir::symbol::SymbolKind;
 use rex_syntax::lex::{self, TokenKind};
 use rex_syntax::macros::MacroDef;
 use rex_syntax::source::Language;
@@ -15,13 +17,15 @@ use super::{Device, body, complex, kernel};
 use crate::common::guarded;
 
 /// Words of C that C++ lacks, with what means the same.
-const WORDS_OF_C: [(&str, &str); 8] = [
+const WORDS_OF_C: [(&str, &str); 9] = [
     ("__auto_type", "auto"),
     ("_Alignas", "alignas"),
     ("_Alignof", "alignof"),
     ("_Bool", "bool"),
     ("_Noreturn", ""),
     ("_Static_assert", "static_assert"),
+    // Of a header that has it for C only.
+    ("noreturn", ""),
     ("register", ""),
     ("restrict", "__restrict__"),
 ];
@@ -56,7 +60,12 @@ impl<'p> Device<'p> {
                 "bool" if is_name_in_c(unit, meaning) => "decltype(!0)",
                 _ => meaning,
             };
-            if has_headers || used.contains(word) {
+            let is_word = word != "noreturn"
+                || self
+                    .program
+                    .macro_at(word, TextRange::empty(whole.end()))
+                    .is_some();
+            if is_word && (has_headers || used.contains(word)) {
                 self.line(format!("#define {word} {meaning}").trim_end());
             }
         }
@@ -150,13 +159,32 @@ impl<'p> Device<'p> {
             .filter(is_read)
             .map(|token| token.text(source))
             .collect();
+        for name in self.variables_like_functions() {
+            self.line(&format!(
+                "#define {name} {} /* a function of the library */",
+                keywords::device_name(name)
+            ));
+            self.renamed_keywords.insert(name);
+        }
         for word in &used {
             self.line(&format!(
                 "#define {word} {} /* a keyword of C++ */",
                 keywords::device_name(word)
             ));
         }
-        self.renamed_keywords = used;
+        self.renamed_keywords.extend(used);
+    }
+
+    /// Variables of a C program that are called like functions which headers of device code may declare.
+    fn variables_like_functions(&self) -> BTreeSet<&'p str> {
+        let program = self.program;
+        let variables = program.symbols.iter().filter(|(id, symbol)| {
+            symbol.kind == SymbolKind::Global
+                && symbol.declared_at.is_some()
+                && library::may_be_declared(&symbol.name)
+                && !program.is_static(*id)
+        });
+        variables.map(|(_, symbol)| symbol.name.as_str()).collect()
     }
 
     /// An `#include` of the system's: `std::max` and `numeric_limits::min` mean neither the names that the file has in place of CUDA's nor macros of the program, and

@@ -3,49 +3,13 @@
 use std::collections::BTreeSet;
 
 use rex_ir::item::{Item, ItemKind};
+use rex_ir::library;
 use rex_ir::program::Program;
 use rex_syntax::source::Language;
 use rex_syntax::{TextRange, TextSize, lex};
 
 use super::Device;
 use super::function::without_extern;
-
-/// Functions of the C library that headers of device code may declare where those of the program do not: a function of the program with such a name
-/// is one of C++, told from them by its parameters.
-const OF_C_LIBRARY: [&str; 32] = [
-    "abs",
-    "basename",
-    "bcmp",
-    "bcopy",
-    "bzero",
-    "clock",
-    "div",
-    "drem",
-    "exp10",
-    "ffs",
-    "gamma",
-    "getline",
-    "index",
-    "j0",
-    "j1",
-    "jn",
-    "labs",
-    "pow10",
-    "random",
-    "remove",
-    "rename",
-    "rindex",
-    "scalb",
-    "select",
-    "signal",
-    "significand",
-    "system",
-    "time",
-    "wait",
-    "y0",
-    "y1",
-    "yn",
-];
 
 impl Device<'_> {
     /// Whether the function that an item declares or defines has C linkage, as far as the item and the blocks around it say.
@@ -54,7 +18,7 @@ impl Device<'_> {
         let is_c = program.language() == Language::C;
         (is_c || self.in_linkage_block || is_linkage(program.text(item)))
             && !self.internal_functions.contains(name)
-            && !OF_C_LIBRARY.contains(&name)
+            && !library::may_be_declared(name)
     }
 
     /// A function of an item with its linkage. One specification takes no `extern` behind it, which a macro may say.

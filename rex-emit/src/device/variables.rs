@@ -3,6 +3,7 @@
 use rex_ir::item::DeviceStorage;
 use rex_ir::namer;
 use rex_ir::symbol::SymbolId;
+use rex_ir::ty::TypeKind;
 use rex_syntax::edit::EditConflict;
 use rex_syntax::source::Language;
 use rex_syntax::{TextRange, TextSize, lex};
@@ -144,6 +145,18 @@ impl<'p> Device<'p> {
         }
     }
 
+    /// `typedef int unary(int); unary twice;` declares a function.
+    fn functions_by_type(&mut self, symbols: &[SymbolId], range: TextRange) {
+        let is_declared = |symbol: &SymbolId| self.is_declared(self.program.name(*symbol));
+        if symbols.iter().all(is_declared) {
+            self.header();
+            let text = self.text_of(range);
+            let text = format!("__device__ {}", without_extern(&text));
+            let text = self.linked(range, self.program.name(symbols[0]), &text);
+            self.line(&text);
+        }
+    }
+
     pub(super) fn variables(
         &mut self,
         symbols: &[SymbolId],
@@ -153,6 +166,15 @@ impl<'p> Device<'p> {
             .iter()
             .filter_map(|symbol| self.storage(*symbol))
             .collect();
+        let types = &self.program.types;
+        let is_function = |symbol: &SymbolId| {
+            let ty = types.desugar(self.program.symbols[*symbol].ty);
+            matches!(types.get(ty).kind, TypeKind::Function { .. })
+        };
+        if !symbols.is_empty() && symbols.iter().all(is_function) {
+            self.functions_by_type(symbols, range);
+            return Ok(());
+        }
         let Some(storage) = storages.first() else {
             self.type_in_declaration(symbols, range)?;
             self.tentative(symbols);
@@ -211,7 +233,16 @@ impl<'p> Device<'p> {
                         self.line(&definition);
                         variables
                     }
-                    None => text,
+                    None => {
+                        let before = self.put_before(range);
+                        match text.strip_prefix(&before).filter(|_| !before.is_empty()) {
+                            Some(rest) => {
+                                self.line(before.trim_end());
+                                rest.to_owned()
+                            }
+                            None => text,
+                        }
+                    }
                 };
                 let text = without_word(&text, "static");
                 match without_extern(&text) {

@@ -109,6 +109,26 @@ impl<'u> Builder<'u> {
         self.conversions.push((literal.range(), spelled));
     }
 
+    /// `int _Alignas(16) x`, where an alignment of C++ would be one of `int`, and ignored.
+    pub(super) fn align_behind_type(&mut self, alignment: Node<'u>) {
+        let declaration = alignment.parent();
+        let ty = declaration.and_then(|it| it.field(Field::Type));
+        let is_behind = ty.is_some_and(|ty| ty.range().end() <= alignment.range().start());
+        let operand = alignment.text().trim_start_matches("_Alignas").trim_start();
+        if !is_behind || !alignment.text().starts_with("_Alignas") {
+            return;
+        }
+        let is_type = alignment
+            .children()
+            .any(|child| child.kind() == Kind::TypeDescriptor);
+        let value = match is_type {
+            true => format_smolstr!("(alignof{operand})"),
+            false => SmolStr::from(operand),
+        };
+        let text = format_smolstr!("__attribute__((aligned{value}))");
+        self.conversions.push((alignment.range(), text));
+    }
+
     /// `struct { }`, which has no bytes in GNU C and one in C++.
     pub(super) fn keep_empty(&mut self, members: Node<'u>) {
         let is_member = |child: Node<'u>| child.is_named() && child.kind() != Kind::Comment;
@@ -131,10 +151,13 @@ impl<'u> Builder<'u> {
         let Some(value) = literal.field(Field::Value) else {
             return false;
         };
-        let statement = std::iter::successors(Some(literal), |node| node.parent()).find(|node| {
+        let around = || std::iter::successors(Some(literal), |node| node.parent());
+        let in_block = around().find(|node| {
             node.parent()
                 .is_some_and(|parent| parent.kind() == Kind::CompoundStatement)
         });
+        let of_file = || around().find(|node| node.kind() == Kind::Declaration);
+        let statement = in_block.or_else(of_file);
         let Some(statement) = statement.filter(|_| is_array || is_operand) else {
             return false;
         };
@@ -149,7 +172,10 @@ impl<'u> Builder<'u> {
             .list_in_order(value, ty)
             .unwrap_or_else(|| value.text().to_owned());
         let name = namer::compound_literal(literal.range().start());
-        let declared = self.types.declare(ty, &name);
+        let mut declared = self.types.declare(ty, &name);
+        if in_block.is_none() {
+            declared = format!("static __device__ {declared}");
+        }
         let at = TextRange::empty(statement.range().start());
         self.conversions
             .push((at, format_smolstr!("{declared} = {list};\n")));
@@ -159,11 +185,16 @@ impl<'u> Builder<'u> {
 
     /// `double a[static n]` as `double a[]`: the first dimension of a parameter means nothing, and C++ does not take it.
     pub(super) fn open_first_dimension(&mut self, parameter: Node<'u>) {
+        if self.take_rows(parameter) {
+            return;
+        }
         let is_first = |node: &Node<'u>| {
-            node.kind() == Kind::ArrayDeclarator
-                && node
-                    .field(Field::Declarator)
-                    .is_some_and(|name| name.kind() == Kind::Identifier)
+            let inner = node.field(Field::Declarator);
+            match node.kind() {
+                Kind::ArrayDeclarator => inner.is_some_and(|it| it.kind() == Kind::Identifier),
+                Kind::AbstractArrayDeclarator => inner.is_none(),
+                _ => false,
+            }
         };
         let Some(array) = parameter.descendants().find(is_first) else {
             return;
@@ -174,26 +205,63 @@ impl<'u> Builder<'u> {
         let says_more = array
             .tokens_and_children()
             .any(|child| child.token() == "static" || child.kind() == Kind::TypeQualifier);
-        let Some(name) = array.field(Field::Declarator) else {
-            return;
-        };
-        let inner = array
-            .ancestors()
-            .take_while(|outer| outer.kind() == Kind::ArrayDeclarator)
-            .filter_map(|outer| outer.field(Field::Size))
-            .find(|size| self.constant_value(size.range()).is_none());
-        if let Some(size) = inner {
-            self.cannot_write(
-                size.range(),
-                "C++ has no parameters that are arrays of rows of run-time length",
-                "pass a pointer to the first element",
-            );
-        }
+        let name = array.field(Field::Declarator);
         if says_more || !is_known {
-            let dimension = TextRange::new(name.range().end(), array.range().end());
+            let start = name.map_or(array.range().start(), |name| name.range().end());
+            let dimension = TextRange::new(start, array.range().end());
             self.conversions
                 .push((dimension, SmolStr::new_static("[]")));
         }
+    }
+
+    /// `double a[n][m]` as an address, of which the body makes a view.
+    fn take_rows(&mut self, parameter: Node<'u>) -> bool {
+        let Some(declarator) = parameter.field(Field::Declarator) else {
+            return false;
+        };
+        let base = self.base_type(parameter, parameter.range());
+        let declared = self.declarator(declarator, base, parameter.range());
+        let ty = match self.types.get(declared.ty).kind {
+            TypeKind::Array { element, .. } => self.types.plain(TypeKind::Pointer(element)),
+            _ => declared.ty,
+        };
+        let name = declared.name;
+        let symbol = name.and_then(|name| {
+            self.scopes
+                .resolve(&self.symbols, name.text(), name.range())
+        });
+        let has_open_rows = declarator.text().matches("[*]").count() > 1;
+        let ty = symbol.map_or(ty, |symbol| self.symbols[symbol].ty);
+        if !has_open_rows && !self.points_to_rows(ty) {
+            return false;
+        }
+        let body = parameter
+            .ancestors()
+            .find(|outer| outer.kind() == Kind::FunctionDefinition)
+            .filter(|function| {
+                let head = function.field(Field::Declarator);
+                head.is_some_and(|head| head.range().contains_range(parameter.range()))
+            })
+            .and_then(|function| function.field(Field::Body));
+        let word = match self.types.is_constant(self.types.innermost_element(base)) {
+            true => "const void *",
+            false => "void *",
+        };
+        let (Some(body), Some(name), Some(symbol)) = (body, name, symbol) else {
+            self.conversions
+                .push((parameter.range(), SmolStr::new_static(word)));
+            return true;
+        };
+        let address = namer::argument(name.text());
+        let Some(view) = self.declared_view(symbol, name.text(), &address) else {
+            return false;
+        };
+        self.conversions
+            .push((parameter.range(), format_smolstr!("{word}{address}")));
+        let first = body.range().start() + TextSize::of('{');
+        self.conversions
+            .push((TextRange::empty(first), format_smolstr!(" {view}")));
+        true
     }
 
     /// `int x = 1;` that a `goto` or `case` jumps over as `int x; x = 1;`.

@@ -87,6 +87,9 @@ impl<'u> Builder<'u> {
         for node in unit.tree.nodes() {
             let (name, device): (_, fn(&str) -> Option<SmolStr>) = match node.kind() {
                 Kind::CallExpression => (node.field(Field::Function), library::device_name),
+                Kind::Identifier if self.is_function_as_value(node) => {
+                    (Some(node), library::device_name)
+                }
                 Kind::Identifier => (Some(node), library::device_stream),
                 _ => continue,
             };
@@ -118,6 +121,20 @@ impl<'u> Builder<'u> {
                 self.conversions.push((name.range(), device));
             }
         }
+    }
+
+    /// Whether C passes on a function of the library by its name: `apply(isdigit)`.
+    fn is_function_as_value(&self, name: Node<'u>) -> bool {
+        let Some(parent) = name.parent().filter(|_| self.unit.language == Language::C) else {
+            return false;
+        };
+        library::device_name(name.text()).is_some()
+            && match parent.kind() {
+                Kind::ArgumentList | Kind::InitializerList => true,
+                Kind::InitDeclarator => parent.field(Field::Value) == Some(name),
+                Kind::AssignmentExpression => parent.field(Field::Right) == Some(name),
+                _ => false,
+            }
     }
 
     /// Whether a symbol is a function that a file of C declares: the library's, unless another file's device code has it.
@@ -234,6 +251,7 @@ impl<'u> Builder<'u> {
                     (self.returned_type(node), value)
                 }
                 Kind::BinaryExpression | Kind::ConditionalExpression => {
+                    self.count_bytes(node);
                     self.read_operands(node);
                     continue;
                 }
@@ -253,6 +271,7 @@ impl<'u> Builder<'u> {
                 }
                 Kind::UpdateExpression | Kind::AssignmentExpression => {
                     self.update_enumeration(node);
+                    self.count_bytes(node);
                     continue;
                 }
                 Kind::FunctionDeclarator => {
@@ -267,6 +286,10 @@ impl<'u> Builder<'u> {
                 }
                 Kind::TypeIdentifier => {
                     self.write_out_typeof(node);
+                    continue;
+                }
+                Kind::AlignasQualifier => {
+                    self.align_behind_type(node);
                     continue;
                 }
                 Kind::FieldDeclarationList => {

@@ -7,16 +7,17 @@ use rex_syntax::kind::{Field, Kind};
 use smol_str::SmolStr;
 
 use super::Builder;
+use super::braced_lists::has_designators;
 use crate::ty::{Category, TypeId, TypeKind};
 
 /// Arrays with more elements than this are left alone.
-const MAX_ELEMENTS: usize = 4096;
+pub(super) const MAX_ELEMENTS: usize = 4096;
 
 /// A part of an initializer list: the designators that are left to follow, and the value.
 #[derive(Clone)]
-struct Part<'t> {
-    path: Vec<Node<'t>>,
-    value: Node<'t>,
+pub(super) struct Part<'t> {
+    pub(super) path: Vec<Node<'t>>,
+    pub(super) value: Node<'t>,
 }
 
 /// A list in the words of C++, and whether they are others than the user's.
@@ -30,8 +31,15 @@ impl<'u> Builder<'u> {
     ///
     /// Members come in the order of their declaration; elements by position, with `{}` for those left out. Parts of one member come together.
     pub(super) fn list_in_order(&mut self, list: Node<'u>, ty: TypeId) -> Option<String> {
-        let ordered = self.ordered(&parts_of(list), ty)?;
-        ordered.is_changed.then_some(ordered.text)
+        let ordered = match self.designates_unnamed(list, ty) {
+            true => None,
+            false => self.ordered(&parts_of(list), ty),
+        };
+        match ordered {
+            Some(ordered) => ordered.is_changed.then_some(ordered.text),
+            None if has_designators(list) => self.braced(list, ty),
+            None => None,
+        }
     }
 
     fn ordered(&mut self, parts: &[Part<'u>], ty: TypeId) -> Option<Ordered> {
@@ -124,7 +132,7 @@ impl<'u> Builder<'u> {
     }
 
     /// The first and the last element that `[2]` or `[0 ... 3]` names.
-    fn designated_elements(&mut self, designator: Node<'u>) -> Option<(usize, usize)> {
+    pub(super) fn designated_elements(&mut self, designator: Node<'u>) -> Option<(usize, usize)> {
         let bounds: Vec<Node<'u>> = designator
             .children()
             .filter(|child| child.kind() != Kind::Comment)
@@ -186,7 +194,7 @@ impl<'u> Builder<'u> {
     }
 }
 
-fn parts_of(list: Node<'_>) -> Vec<Part<'_>> {
+pub(super) fn parts_of(list: Node<'_>) -> Vec<Part<'_>> {
     let parts = list
         .children()
         .filter(|part| part.is_named() && part.kind() != Kind::Comment);

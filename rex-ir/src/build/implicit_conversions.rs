@@ -34,6 +34,12 @@ impl<'u> Builder<'u> {
         if pointee.is_none() && !takes_number {
             return false;
         }
+        if let Some(to) = pointee
+            && (self.is_text_of_cxx(value) || self.is_of_macro(value))
+        {
+            let is_void = self.is_void(to);
+            return !is_void && self.can_be_spelled(to) && !self.types.is_constant(to);
+        }
         let Some(found) = self.type_of_value(value) else {
             return false;
         };
@@ -58,6 +64,98 @@ impl<'u> Builder<'u> {
             && self.types.is_variably_modified(found)
             && !self.is_void(to)
             && self.can_be_spelled(to)
+    }
+
+    /// Whether a value is made of texts by operators, which are `const char *` then in C++: `c ? "a" : "b"`, `"ab" + 1`.
+    fn is_text_of_cxx(&self, value: Node<'u>) -> bool {
+        let fields = match value.kind() {
+            Kind::ParenthesizedExpression => {
+                return value.only_child().is_some_and(|it| self.is_text_of_cxx(it));
+            }
+            Kind::ConditionalExpression => [Field::Consequence, Field::Alternative],
+            Kind::BinaryExpression => [Field::Left, Field::Right],
+            _ => return false,
+        };
+        let mut operands = fields.into_iter().filter_map(|field| value.field(field));
+        operands
+            .any(|operand| operand.kind() == Kind::StringLiteral || self.is_text_of_cxx(operand))
+    }
+
+    /// Whether a macro of the program writes a value, whose type nobody knows.
+    fn is_of_macro(&mut self, value: Node<'u>) -> bool {
+        let name = match value.kind() {
+            Kind::Identifier => value,
+            Kind::CallExpression => match value.field(Field::Function) {
+                Some(name) if name.kind() == Kind::Identifier => name,
+                _ => return false,
+            },
+            _ => return false,
+        };
+        let found = self.macro_at(name.text(), name.range());
+        found.is_some_and(|definition| {
+            definition.range.is_some() && !definition.body.trim_start().starts_with('{')
+        }) && self.type_of_value(value).is_none()
+    }
+
+    /// `v + n`, `v - w` and `v++` of pointers to `void`, which count bytes in GNU C.
+    pub(super) fn count_bytes(&mut self, node: Node<'u>) {
+        let pointee = |builder: &mut Self, operand: Option<Node<'u>>| {
+            let ty = builder.expression_type(operand?, operand?.range(), 0)?;
+            let to = builder.pointee(ty).filter(|to| builder.is_void(*to))?;
+            Some(match builder.types.is_constant(to) {
+                true => "const ",
+                false => "",
+            })
+        };
+        let operator = node.field(Field::Operator).map_or("", |it| it.text());
+        let changed = match (node.kind(), operator) {
+            (Kind::UpdateExpression, _) => node.field(Field::Argument),
+            (Kind::AssignmentExpression, "+=" | "-=") => node.field(Field::Left),
+            _ => None,
+        };
+        if let Some(object) = changed {
+            if let Some(word) = pointee(self, Some(object)) {
+                let start = TextRange::empty(object.range().start());
+                let end = TextRange::empty(object.range().end());
+                self.conversions
+                    .push((start, format_smolstr!("(({word}char *&)")));
+                self.conversions.push((end, SmolStr::new_static(")")));
+            }
+            return;
+        }
+        if node.kind() != Kind::BinaryExpression || !matches!(operator, "+" | "-") {
+            return;
+        }
+        let operands = [node.field(Field::Left), node.field(Field::Right)];
+        let words = operands.map(|operand| pointee(self, operand));
+        let [start, end] = [node.range().start(), node.range().end()].map(TextRange::empty);
+        if let [Some(word), None] | [None, Some(word)] = words {
+            self.conversions
+                .push((start, format_smolstr!("({word}void *)(")));
+            self.conversions.push((end, SmolStr::new_static(")")));
+        }
+        for (operand, word) in operands.into_iter().zip(words) {
+            if let (Some(operand), Some(word)) = (operand, word) {
+                let at = TextRange::empty(operand.range().start());
+                self.conversions
+                    .push((at, format_smolstr!("({word}char *)")));
+            }
+        }
+    }
+
+    /// `c ? f() : g()` of which one has no value, as C takes it.
+    fn drop_value(&mut self, left: Node<'u>, right: Node<'u>) {
+        let types = [left, right].map(|it| self.expression_type(it, it.range(), 0));
+        let are_void = types.map(|ty| ty.map(|ty| self.is_void(ty)));
+        let dropped = match are_void {
+            [Some(true), Some(false)] => right,
+            [Some(false), Some(true)] => left,
+            _ => return,
+        };
+        let [start, end] = [dropped.range().start(), dropped.range().end()].map(TextRange::empty);
+        self.conversions
+            .push((start, SmolStr::new_static("(void)(")));
+        self.conversions.push((end, SmolStr::new_static(")")));
     }
 
     /// The type of a value, that of a function's name included, which is its address.
@@ -241,7 +339,11 @@ impl<'u> Builder<'u> {
             return self.types.is_same_object(found, wanted);
         }
         let symbol = self.scopes.resolve(&self.symbols, value.text(), at);
-        symbol.is_some_and(|symbol| self.symbols[symbol].kind == SymbolKind::Enumerator)
+        symbol.is_some_and(|symbol| {
+            let symbol = &self.symbols[symbol];
+            let [found, wanted] = [symbol.ty, enumeration].map(|ty| self.types.desugar(ty));
+            symbol.kind == SymbolKind::Enumerator && self.types.is_same_object(found, wanted)
+        })
     }
 
     /// Pointers of two types that are compared, or of which one is chosen.
@@ -259,6 +361,9 @@ impl<'u> Builder<'u> {
         let (Some(left), Some(right)) = (node.field(fields.0), node.field(fields.1)) else {
             return;
         };
+        if node.kind() == Kind::ConditionalExpression {
+            self.drop_value(left, right);
+        }
         let types = [left, right].map(|it| self.type_of_value(it));
         let [Some(first), Some(second)] = types else {
             return;
@@ -373,6 +478,11 @@ impl<'u> Builder<'u> {
                 return None;
             }
             let declarator = parameter.field(Field::Declarator)?;
+            // Its size may name the parameters before it.
+            let at = match self.fragment_depth {
+                0 => parameter.range(),
+                _ => at,
+            };
             let base = self.base_type(parameter, at);
             let ty = self.declarator(declarator, base, at).ty;
             Some(match self.types.get(ty).kind {

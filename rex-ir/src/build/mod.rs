@@ -5,6 +5,7 @@
 
 mod allocators;
 mod auto;
+mod braced_lists;
 mod c_functions;
 mod c_initializers;
 mod c_only;

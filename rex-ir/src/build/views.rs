@@ -109,20 +109,50 @@ impl<'u> Builder<'u> {
         }
         let base = self.base_type(declaration, declaration.range());
         let declarators = declaration.fields(Field::Declarator);
-        for declarator in &declarators {
-            let ty = self.declarator(*declarator, base, declaration.range()).ty;
-            let Some(view) = self.view(ty) else { continue };
-            let value = declarator
-                .field(Field::Value)
-                .filter(|_| declarators.len() == 1);
-            let name = declared_name(*declarator).map(|name| SmolStr::from(name.text()));
-            let (Some(value), Some(name)) = (value, name) else {
+        let views: Vec<Option<View>> = declarators
+            .iter()
+            .map(|declarator| {
+                let ty = self.declarator(*declarator, base, declaration.range()).ty;
+                self.view(ty)
+            })
+            .collect();
+        if views.iter().all(Option::is_none) {
+            return;
+        }
+        let mut end = declaration.range().start();
+        for (declarator, view) in declarators.into_iter().zip(views) {
+            let name = declared_name(declarator).map(|name| SmolStr::from(name.text()));
+            let (Some(view), Some(name)) = (view, name) else {
                 self.cannot_write(
                     declaration.range(),
                     "CUDA has no rows of run-time length",
-                    "give this pointer a declaration of its own, with its value",
+                    "give these pointers a declaration of their own",
                 );
                 return;
+            };
+            let between = match end == declaration.range().start() {
+                true => "",
+                false => "; ",
+            };
+            let numbers = declared_name(declarator).and_then(|name| {
+                let symbol = self
+                    .scopes
+                    .resolve(&self.symbols, name.text(), name.range());
+                self.declared_extents(symbol?)
+            });
+            let numbers = numbers.unwrap_or_default();
+            let Some(value) = declarator.field(Field::Value) else {
+                let View {
+                    class,
+                    pointer,
+                    extents,
+                } = view;
+                let text =
+                    format_smolstr!("{between}{numbers}{class} {name}(({pointer})0, {extents})");
+                let at = TextRange::new(end, declarator.range().end());
+                end = at.end();
+                self.conversions.push((at, text));
+                continue;
             };
             let address = match self.cast_operand(value) {
                 Some(operand) => operand,
@@ -134,21 +164,40 @@ impl<'u> Builder<'u> {
                 true => "rex_first".to_string(),
                 false => format!("({})", view.pointer),
             };
-            let before = TextRange::new(declaration.range().start(), address.range().start());
+            let before = TextRange::new(end, address.range().start());
             let after = TextRange::new(address.range().end(), value.range().end());
+            end = after.end();
             let View { class, extents, .. } = view;
-            let declared = declared_name(*declarator).and_then(|name| {
-                let symbol = self
-                    .scopes
-                    .resolve(&self.symbols, name.text(), name.range());
-                self.declared_extents(symbol?)
-            });
-            let numbers = declared.unwrap_or_default();
-            self.conversions
-                .push((before, format_smolstr!("{numbers}{class} {name}({first}(")));
+            self.conversions.push((
+                before,
+                format_smolstr!("{between}{numbers}{class} {name}({first}("),
+            ));
             self.conversions
                 .push((after, format_smolstr!("), {extents})")));
         }
+    }
+
+    /// Whether a type is that of pointers to rows of run-time length.
+    pub(super) fn points_to_rows(&self, ty: TypeId) -> bool {
+        self.view(ty).is_some()
+    }
+
+    /// The declaration of a parameter as a view of what an address leads to.
+    pub(super) fn declared_view(
+        &self,
+        symbol: SymbolId,
+        name: &str,
+        address: &str,
+    ) -> Option<String> {
+        let View {
+            class,
+            pointer,
+            extents,
+        } = self.view(self.symbols[symbol].ty)?;
+        let numbers = self.declared_extents(symbol).unwrap_or_default();
+        Some(format!(
+            "{numbers}{class} {name}(({pointer}){address}, {extents});"
+        ))
     }
 
     /// `(double (*)[m])p`
@@ -215,6 +264,11 @@ impl<'u> Builder<'u> {
                 .or_else(|| self.type_in_brackets(value)),
             (None, None) => None,
         };
+        if self.unit.language == Language::C && ty.is_some_and(|ty| self.is_void(ty)) {
+            self.conversions
+                .push((at, SmolStr::new_static("sizeof(char)")));
+            return;
+        }
         let is_of_view = |ty: &TypeId| {
             self.types.is_variably_modified(*ty)
                 || node

@@ -7,8 +7,9 @@ use rex_ir::region::{CapturedObject, Transport};
 use rex_ir::symbol::{Symbol, SymbolId, SymbolKind};
 use rex_ir::ty::{TypeId, TypeKind};
 use rex_syntax::diag::{Code, Diagnostic};
+use rex_syntax::kind::Field;
 use rex_syntax::{TextRange, lex};
-use smol_str::SmolStr;
+use smol_str::{SmolStr, format_smolstr};
 
 use super::plan::Planner;
 
@@ -118,6 +119,51 @@ impl Planner<'_> {
         })
     }
 
+    /// A declaration of such arrays and of other variables, as several.
+    fn split(&self, declaration: TextRange) -> Option<Vec<(TextRange, Plan)>> {
+        let program = self.program;
+        let node = program.unit.tree.root().smallest_at(declaration);
+        let declarators = node.fields(Field::Declarator);
+        let start = declarators.first()?.range().start();
+        let specifiers = program.text(TextRange::new(declaration.start(), start));
+        if node.range() != declaration || specifiers.contains('{') {
+            return None;
+        }
+        let mut pieces = Vec::new();
+        let mut last: Option<(TextRange, bool)> = None;
+        for declarator in declarators {
+            let at = declarator.range();
+            let mut declared = program.declared_by(declaration);
+            let symbol = declared.find(|it| {
+                let name = program.symbols[*it].declared_at;
+                name.is_some_and(|name| at.contains_range(name))
+            })?;
+            let array = self.sized(symbol);
+            let is_array = array.is_some();
+            match last {
+                None if is_array => {
+                    pieces.push((TextRange::new(declaration.start(), start), Plan::Nothing));
+                }
+                None => {}
+                Some((before, was_array)) => {
+                    let words = match (was_array, is_array) {
+                        (false, false) => ",".into(),
+                        (false, true) => SmolStr::new_static(";"),
+                        (true, true) => SmolStr::default(),
+                        (true, false) => SmolStr::from(specifiers),
+                    };
+                    let gap = TextRange::new(before.end(), at.start());
+                    pieces.push((gap, Plan::Words(format_smolstr!("{words} "))));
+                }
+            }
+            if let Some(array) = array {
+                pieces.push((at, Plan::Declare(vec![array])));
+            }
+            last = Some((at, is_array));
+        }
+        Some(pieces)
+    }
+
     fn named_extents(&self, symbol: SymbolId) -> Vec<(SmolStr, Expr)> {
         let named = self.program.extents.get(&symbol).into_iter().flatten();
         named
@@ -143,8 +189,11 @@ impl Planner<'_> {
             .iter()
             .take_while(|(_, at)| at.start() < range.end())
             .filter(|(_, at)| range.contains_range(*at));
+        let mut before = None;
         for (symbol, declaration) in inside {
-            if is_replaced(*declaration, replacements) {
+            if before.replace(*declaration) == Some(*declaration)
+                || is_replaced(*declaration, replacements)
+            {
                 continue;
             }
             let mut declared: Vec<SymbolId> = program.declared_by(*declaration).collect();
@@ -153,6 +202,8 @@ impl Planner<'_> {
                 declared.into_iter().map(|it| self.sized(it)).collect();
             if let Some(arrays) = arrays {
                 replacements.push((*declaration, Plan::Declare(arrays)));
+            } else if let Some(pieces) = self.split(*declaration) {
+                replacements.extend(pieces);
             } else {
                 let name = program.name(*symbol);
                 let diagnostic = Diagnostic::new(

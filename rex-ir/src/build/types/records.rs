@@ -92,6 +92,8 @@ impl Builder<'_> {
             friends: Vec::new(),
             body: (self.fragment_depth == 0).then(|| body.range()),
             is_untagged: false,
+            is_union: node.kind() == Kind::UnionSpecifier,
+            unnamed: Vec::new(),
         });
         if name.is_empty() && self.fragment_depth == 0 {
             let record = &mut self.types.records[id];
@@ -122,10 +124,14 @@ impl Builder<'_> {
         self.open_records.push((name.into(), id));
         let mut fields = Vec::new();
         let mut methods = Vec::new();
+        let mut unnamed = Vec::new();
         let friends = body.children().filter_map(befriended).collect();
         for member in body.children() {
             match member.kind() {
-                Kind::FieldDeclaration => self.read_field(member, at, &mut fields, &mut methods),
+                Kind::FieldDeclaration => {
+                    unnamed.extend(self.unnamed_member(member, at).map(|it| (fields.len(), it)));
+                    self.read_field(member, at, &mut fields, &mut methods);
+                }
                 Kind::FunctionDefinition => methods.extend(self.method_of(member, at)),
                 Kind::TemplateDeclaration => {
                     let inner = member.children().find(|inner| {
@@ -143,6 +149,7 @@ impl Builder<'_> {
         let record = &mut self.types.records[id];
         record.fields = fields;
         record.methods = methods;
+        record.unnamed = unnamed;
         record.friends = friends;
         record.bases = bases;
         id
@@ -166,6 +173,16 @@ impl Builder<'_> {
         })
     }
 
+    /// The struct or union that a member without a name is.
+    fn unnamed_member(&mut self, member: Node<'_>, at: TextRange) -> Option<ty::RecordId> {
+        let is_unnamed = member.fields(Field::Declarator).is_empty()
+            && member
+                .field(Field::Type)
+                .is_some_and(|ty| ty.field(Field::Name).is_none());
+        let base = is_unnamed.then(|| self.base_type(member, at))?;
+        self.types.record(base)
+    }
+
     fn read_field(
         &mut self,
         member: Node<'_>,
@@ -184,13 +201,8 @@ impl Builder<'_> {
                 .find(|child| child.range().start() >= declarator.range().end());
             after.is_some_and(|child| child.kind() == Kind::BitfieldClause)
         };
-        if declarators.is_empty()
-            && let Some(record) = self.types.record(base)
-            && member
-                .field(Field::Type)
-                .is_some_and(|ty| ty.field(Field::Name).is_none())
-        {
-            // An anonymous struct or union: its members are members of the enclosing class.
+        if let Some(record) = self.unnamed_member(member, at) {
+            // Its members are members of the enclosing class.
             let inner = self.types.records[record].fields.clone();
             fields.extend(inner);
         }

@@ -1149,6 +1149,19 @@ private:
   uint64_t extent_;
 };
 
+// ---- Truth values of C that are counted -----------------------------------------------------------------
+
+/// b++ and b-- of a `_Bool`, which C++ does not have.
+REX_DEVICE bool rex_counted_up(bool &value) {
+  const bool before = value;
+  value = true;
+  return before;
+}
+REX_DEVICE bool rex_counted_down(bool &value) {
+  value = !value;
+  return !value;
+}
+
 // ---- Functions of C that are called through pointers without parameters ---------------------------------
 
 /// What C makes of an argument that no parameter says the type of.

@@ -1711,11 +1711,16 @@ REX_BOTH unsigned rex_towupper(unsigned c) { return c < 128 ? static_cast<unsign
 class rex_stream {
 public:
   explicit constexpr REX_DEVICE rex_stream(int number) : number_(number) {}
+#ifdef REX_DEVICE_HOST
+  template <typename File> rex_stream(File *file) : number_((const void *)file == (const void *)stderr ? 2 : 1) {}
+  template <typename File> operator File *() const { return (File *)(void *)(is_of_errors() ? stderr : stdout); }
+#else
   template <typename File>
   REX_DEVICE rex_stream(File *file) : number_(reinterpret_cast<uintptr_t>(file) == 2 ? 2 : 1) {}
   template <typename File> REX_DEVICE operator File *() const {
     return reinterpret_cast<File *>(static_cast<uintptr_t>(number_));
   }
+#endif
   constexpr REX_DEVICE bool is_of_errors() const { return number_ == 2; }
 
 private:

@@ -9,7 +9,7 @@ use smol_str::{SmolStr, format_smolstr};
 use super::Builder;
 use super::types::{declared_name, has_storage};
 use crate::namer;
-use crate::ty::{Category, TypeId, TypeKind};
+use crate::ty::{Category, Meaning, TypeId, TypeKind};
 
 /// Operators of GNU C and the functions of the device library.
 const PARTS_OF_COMPLEX: [(&str, &str); 4] = [
@@ -34,6 +34,10 @@ impl<'u> Builder<'u> {
         let Some(ty) = self.expression_type(object, at, 0) else {
             return;
         };
+        if is_update && self.is_truth_value(ty) {
+            self.count_truth_value(node, object, operator.text());
+            return;
+        }
         if !self.is_enumeration(ty) {
             return;
         }
@@ -62,6 +66,70 @@ impl<'u> Builder<'u> {
             let end = TextRange::empty(right.range().end());
             self.conversions.push((end, SmolStr::new_static("))")));
         }
+    }
+
+    fn is_truth_value(&self, ty: TypeId) -> bool {
+        matches!(
+            self.types.get(self.types.desugar(ty)).kind,
+            TypeKind::Named {
+                meaning: Meaning::Bool,
+                ..
+            }
+        )
+    }
+
+    /// `b++` of a `_Bool` is `b += 1`, or a call where somebody asks for the value before.
+    fn count_truth_value(&mut self, update: Node<'u>, object: Node<'u>, operator: &str) {
+        let is_prefix = operator_is_first(update, object);
+        let is_statement = update
+            .parent()
+            .is_some_and(|parent| parent.kind() == Kind::ExpressionStatement);
+        let name = object.text();
+        let text = match (is_statement || is_prefix, operator) {
+            (true, "++") => format_smolstr!("({name} += 1)"),
+            (true, _) => format_smolstr!("({name} -= 1)"),
+            (false, "++") => format_smolstr!("rex_counted_up({name})"),
+            (false, _) => format_smolstr!("rex_counted_down({name})"),
+        };
+        self.conversions.push((update.range(), text));
+    }
+
+    /// Whether C gives a value the type `int` where C++ has a shorter one: `'a'`, `a == b`, `!a`.
+    pub(super) fn is_int_in_c_alone(&self, value: Node<'u>) -> bool {
+        match value.kind() {
+            Kind::ParenthesizedExpression => value
+                .only_child()
+                .is_some_and(|inner| self.is_int_in_c_alone(inner)),
+            Kind::CharLiteral => value.text().starts_with('\''),
+            Kind::BinaryExpression => {
+                let operator = value.field(Field::Operator).map_or("", |it| it.text());
+                matches!(
+                    operator,
+                    "==" | "!=" | "<" | ">" | "<=" | ">=" | "&&" | "||"
+                )
+            }
+            Kind::UnaryExpression => value.text().starts_with('!'),
+            Kind::Identifier => {
+                let found = self.macro_at(value.text(), value.range());
+                found.is_some_and(|it| it.parameters.is_none() && it.body.starts_with('\''))
+            }
+            _ => false,
+        }
+    }
+
+    /// The type of `__auto_type c = 'a';`.
+    pub(super) fn deduce_int(&mut self, declarator: Node<'u>) {
+        let declaration = declarator.parent();
+        let ty = declaration.and_then(|it| it.field(Field::Type));
+        let is_deduced = ty.is_some_and(|ty| matches!(ty.text(), "__auto_type" | "auto"));
+        let value = declarator.field(Field::Value);
+        let Some(value) = value.filter(|it| is_deduced && self.is_int_in_c_alone(*it)) else {
+            return;
+        };
+        let [start, end] = [value.range().start(), value.range().end()].map(TextRange::empty);
+        self.conversions
+            .push((start, SmolStr::new_static("(int)(")));
+        self.conversions.push((end, SmolStr::new_static(")")));
     }
 
     /// `__real__ z` and `__imag__ z` as calls of what the device library has for them.
@@ -358,4 +426,9 @@ impl<'u> Builder<'u> {
             ),
         }
     }
+}
+
+/// Whether `++` stands in front of its object.
+fn operator_is_first(update: Node<'_>, object: Node<'_>) -> bool {
+    update.range().start() < object.range().start()
 }

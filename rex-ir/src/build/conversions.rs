@@ -218,7 +218,10 @@ impl<'u> Builder<'u> {
         let unit = self.unit;
         for node in unit.tree.nodes() {
             let (target, value) = match node.kind() {
-                Kind::InitDeclarator => (self.declared_type(node), node.field(Field::Value)),
+                Kind::InitDeclarator => {
+                    self.deduce_int(node);
+                    (self.declared_type(node), node.field(Field::Value))
+                }
                 Kind::AssignmentExpression if is_plain(node) => {
                     let left = node.field(Field::Left);
                     let ty = left.and_then(|left| self.expression_type(left, left.range(), 0));

@@ -5,6 +5,7 @@
 use rex_syntax::TextRange;
 use rex_syntax::cst::Node;
 use rex_syntax::kind::{Field, Kind};
+use rex_syntax::source::Language;
 use smol_str::{SmolStr, format_smolstr};
 
 use super::Builder;
@@ -28,10 +29,14 @@ impl<'u> Builder<'u> {
     /// Writes down what device code has instead of what speaks of such types.
     pub(super) fn view_rows(&mut self) {
         let unit = self.unit;
+        let has_types = self.symbols.values().any(|symbol| {
+            symbol.kind == SymbolKind::Type && self.types.is_variably_modified(symbol.ty)
+        });
+        let may_name = |node: Node<'u>| has_types || node.text().contains('[');
         for node in unit.tree.nodes() {
             match node.kind() {
-                Kind::Declaration if node.text().contains('[') => self.declare_view(node),
-                Kind::CastExpression if node.text().contains('[') => self.cast_to_view(node),
+                Kind::Declaration if may_name(node) => self.declare_view(node),
+                Kind::CastExpression if may_name(node) => self.cast_to_view(node),
                 Kind::SizeofExpression => self.write_size(node),
                 Kind::TypeDefinition => self.name_extents_of_types(node),
                 Kind::FieldDeclaration => self.refuse_member(node),
@@ -269,6 +274,12 @@ impl<'u> Builder<'u> {
                 .push((at, SmolStr::new_static("sizeof(char)")));
             return;
         }
+        if self.unit.language == Language::C
+            && let Some(size) = node.field(Field::Value).and_then(|it| self.size_in_c(it))
+        {
+            self.conversions.push((at, size));
+            return;
+        }
         let is_of_view = |ty: &TypeId| {
             self.types.is_variably_modified(*ty)
                 || node
@@ -289,6 +300,25 @@ impl<'u> Builder<'u> {
         if let Some(size) = size {
             self.conversions.push((at, size));
         }
+    }
+
+    /// The size of a value that has another type in C than in C++: a truth value, a character, an array that C takes for its address.
+    fn size_in_c(&mut self, value: Node<'u>) -> Option<SmolStr> {
+        if self.is_int_in_c_alone(value) {
+            return Some(SmolStr::new_static("sizeof(int)"));
+        }
+        let last = match value.kind() {
+            Kind::ParenthesizedExpression => return self.size_in_c(value.only_child()?),
+            Kind::CommaExpression => value.field(Field::Right)?,
+            Kind::ConditionalExpression => value.field(Field::Consequence)?,
+            _ => return None,
+        };
+        let ty = self.expression_type(last, last.range(), 0)?;
+        let is_array = matches!(
+            self.types.get(self.types.desugar(ty)).kind,
+            TypeKind::Array { .. }
+        );
+        is_array.then(|| SmolStr::new_static("sizeof(void *)"))
     }
 
     /// The type that an operand of `sizeof` names which can be read as an expression, too: `sizeof(row[2])`.

@@ -4,7 +4,7 @@
  * __tgt_target_data_*. The shapes of these calls never change. How they reach the runtime of LLVM 14 to 22
  * is decided here and in register_cubin.cpp, by REX_LLVM_ABI alone.
  *
- * C99 or C++98 and later. Nothing but <stddef.h> and <stdint.h> is included, because other headers would
+ * C99 or C++98 and later. Nothing but <stddef.h>, <stdint.h> and <typeinfo> is included, because other headers would
  * declare names (index, remove, y0, ...) that the user's program may use for itself. */
 #ifndef REX_KMP_H
 #define REX_KMP_H
@@ -12,7 +12,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #ifdef __cplusplus
-#include <new>
 #include <typeinfo>
 #endif
 
@@ -452,12 +451,22 @@ template <typename Value> struct rex_plain<Value &&> {
 };
 #endif
 
+/* Where an object is put: programs may define by themselves what <new> has for addresses. */
+struct rex_place {
+  void *at;
+};
+inline void *operator new(size_t, rex_place place) throw() { return place.at; }
+inline void operator delete(void *, rex_place) throw() {}
+
 /* A copy of an array whose elements are copied and destroyed by functions of their class. */
 template <typename Element, typename Array> class rex_array_of_copies {
 public:
   template <typename Row> explicit rex_array_of_copies(const Row *rows) {
     const Element *from = reinterpret_cast<const Element *>(rows);
-    for (size_t i = 0; i < count; ++i) new (bytes + i * sizeof(Element)) Element(from[i]);
+    for (size_t i = 0; i < count; ++i) {
+      const rex_place place = {bytes + i * sizeof(Element)};
+      ::new (place) Element(from[i]);
+    }
   }
   ~rex_array_of_copies() {
     Element *elements = reinterpret_cast<Element *>(bytes);

@@ -677,7 +677,7 @@ REX_DEVICE void rex_assign(Element (&to)[Count], const Element (&from)[Count]) {
   for (size_t i = 0; i < Count; ++i) rex_assign(to[i], from[i]);
 }
 
-/// new (rex_place{address}) T(...), without the header that declares placement.
+/// ::new (rex_place{address}) T(...), without the header that declares placement.
 struct rex_place {
   void *at;
 };
@@ -707,13 +707,13 @@ public:
 
 /// Constructs an object, or each element of an array.
 template <typename Object> REX_DEVICE void rex_construct(Object &object) {
-  new (rex_place{&object}) Object;
+  ::new (rex_place{&object}) Object;
 }
 template <typename Element, size_t Count> REX_DEVICE void rex_construct(Element (&array)[Count]) {
   for (size_t i = 0; i < Count; ++i) rex_construct(array[i]);
 }
 
-/// An array in place: new (rex_place{&array}) rex_elements_of<Element[2]>{{first, second}}.
+/// An array in place: ::new (rex_place{&array}) rex_elements_of<Element[2]>{{first, second}}.
 template <typename Array> struct rex_elements_of {
   Array elements;
 };
@@ -724,7 +724,7 @@ template <typename Array, typename Row> REX_DEVICE void rex_construct_copies(Arr
   typedef typename std::remove_all_extents<Array>::type Element;
   const Element *from = reinterpret_cast<const Element *>(rows);
   for (size_t i = 0; i < sizeof to / sizeof(Element); ++i)
-    new (rex_place{reinterpret_cast<Element *>(&to) + i}) Element(from[i]);
+    ::new (rex_place{reinterpret_cast<Element *>(&to) + i}) Element(from[i]);
 }
 template <typename Array, typename To, typename From> REX_DEVICE void rex_assign_elements(To *to, const From *from) {
   typedef typename std::remove_all_extents<Array>::type Element;
@@ -780,7 +780,7 @@ private:
 template <typename Object> REX_DEVICE Object &rex_team_object(const Object &own) {
   REX_SHARED_ROOM(Object, 1, room);
   __syncthreads(); // nobody uses the one of the turn before
-  if (threadIdx.x == 0) new (rex_place{room}) Object(own);
+  if (threadIdx.x == 0) ::new (rex_place{room}) Object(own);
   __syncthreads();
   return *room;
 }

@@ -119,6 +119,8 @@ pub struct Record {
     pub fields: Vec<Field>,
     /// Names of direct bases.
     pub bases: Vec<SmolStr>,
+    /// A direct base is declared `virtual`.
+    pub has_virtual_bases: bool,
     /// Member functions.
     pub methods: Vec<Method>,
     /// Functions that may use its private members.
@@ -131,6 +133,11 @@ impl Record {
     /// Whether it is what a class template is for some arguments: `template <> struct Box<int> { .. }`.
     pub fn is_specialization(&self) -> bool {
         self.name.contains('<')
+    }
+
+    /// Whether its objects point to a table of the class, as far as its own text says: for virtual functions or bases.
+    pub fn has_table(&self) -> bool {
+        self.has_virtual_bases || self.methods.iter().any(|method| method.is_marked_virtual)
     }
 
     /// The member function of this name; the first of several.

@@ -240,6 +240,12 @@ impl MacroTable {
         MacroDef::parse(slice(expansion.text(), define.rest), origin)
     }
 
+    /// Whether a name is a macro of the program's own files at an offset of the main file.
+    pub fn is_own_at(&self, name: &str, offset: TextSize) -> bool {
+        let def = self.lookup_at(name, offset);
+        def.is_some_and(|def| def.origin != HeaderOrigin::System)
+    }
+
     /// Whether a name is a macro at any place.
     pub fn is_ever_defined(&self, name: &str) -> bool {
         let is_definition = |event: &Event| !matches!(event.source, EventSource::Undef);

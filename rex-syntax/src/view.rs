@@ -492,6 +492,10 @@ mod tests {
             "typedef float FP; void f() { FP *a [N] = p; g (*a)[N] = 1; }",
         );
         check(
+            "int (*f)() = g; struct S (C::*h[2])(); void k(void (*f)(), int (*)()); T (*g)(); int (*g(int))() { }",
+            "int *f = g; struct S C::*h[2] ; void k(void *f , int (*)()); T (*g)(); int *g(int) { }",
+        );
+        check(
             "void f() { int (&a)[N][2] = p; g(&a)[N] = 1; }",
             "void f() { int &a [N][2] = p; g(&a)[N] = 1; }",
         );

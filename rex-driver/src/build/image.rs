@@ -263,12 +263,23 @@ impl DeviceBuild<'_> {
         option
     }
 
-    /// The C++ standard the user chose, for device files.
+    /// The C++ standard the user chose, for device files: none older than the helper files need.
     fn standard(&self, unit: DeviceUnit<'_>) -> Option<OsString> {
         let of_cxx = |flag: &Flag| flag.kind == FlagKind::Standard(Some(Language::Cxx));
-        unit.flags.words_where(of_cxx).pop()
+        let chosen = unit.flags.words_where(of_cxx).pop()?;
+        let is_old = |(old, _): &&(&str, &str)| chosen == *old;
+        let newer = OLD_STANDARDS.iter().find(is_old);
+        Some(newer.map_or(chosen.clone(), |(_, newer)| newer.into()))
     }
 }
+
+/// Standards that have no helper files, and those that have all that the old ones have.
+const OLD_STANDARDS: [(&str, &str); 4] = [
+    ("-std=c++98", "-std=c++14"),
+    ("-std=c++03", "-std=c++14"),
+    ("-std=gnu++98", "-std=gnu++14"),
+    ("-std=gnu++03", "-std=gnu++14"),
+];
 
 /// Warnings of nvcc for local types as arguments of kernels, as it does not launch these itself; for functions of both sides that read variables of the device, as the host executes none of them; for functions of both sides that call such of the host, and
 /// for `= default` that is said to be of both sides: the standard library's, of which `rex_nvidia.h` makes functions of both sides. Such calls do nothing on the device; what the library calls

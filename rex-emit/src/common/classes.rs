@@ -40,12 +40,23 @@ pub(crate) fn has_constructor(program: &Program, ty: TypeId) -> bool {
     };
     program.language() == Language::Cxx
         && (record.method(&record.name).is_some()
+            || record.has_table()
             || !record.bases.is_empty()
             || record.body.is_none_or(initializes)
             || record
                 .fields
                 .iter()
                 .any(|field| types.record(types.innermost_element(field.ty)).is_some()))
+}
+
+/// The statement that constructs an object at a place; the arguments stand in parentheses or braces.
+pub(crate) fn new_object(place: &str, ty: &str, arguments: &str) -> String {
+    let is_tag = |word: &str| matches!(word, "struct" | "class" | "union" | "enum");
+    // In front of braces, the word `struct` would begin the class's definition.
+    match arguments.starts_with('{') && ty.split(' ').any(is_tag) {
+        true => format!("::new ({place}) rex_object<{ty}>{arguments};"),
+        false => format!("::new ({place}) {ty}{arguments};"),
+    }
 }
 
 /// Whether a type that the unit does not define may be a class: an instance of a template that it includes, `std::complex<double>`, or what a template's parameter

@@ -15,6 +15,7 @@ mod library;
 mod linkage;
 mod macros;
 mod namespaces;
+mod placement;
 mod reductions;
 mod references;
 mod statics;
@@ -182,7 +183,8 @@ impl<'p> Device<'p> {
                         _ => self.program.text(item.range).replace("\r\n", "\n"),
                     };
                     self.has_omp |= item.kind == ItemKind::Include && text.contains("omp.h");
-                    let line = text.trim_end();
+                    // A last line that continues with a blank one would take the next of this file.
+                    let line = text.trim_end().trim_end_matches('\\').trim_end();
                     match item.kind {
                         ItemKind::Include if text.contains('<') => {
                             self.system_include(line, item.range);
@@ -203,6 +205,8 @@ impl<'p> Device<'p> {
                     let text = self.classes.print(item.range)?;
                     self.line(&text);
                 }
+                ItemKind::Function(_) | ItemKind::Prototype(_)
+                    if placement::is_of_header(self.program, item.range) => {}
                 ItemKind::Function(function) => {
                     if self.is_device_function(*function) {
                         self.header();

@@ -13,6 +13,7 @@ use smol_str::SmolStr;
 
 use super::kernel::{STEP, declare_pointer};
 use super::{reductions, statics};
+use crate::common::classes;
 
 /// Makes a variable of several files one, the only way that CUDA knows, and keeps it for the runtime if no device code of the file uses it.
 pub(super) const SHARED_BY_FILES: &str = "__attribute__((__used__)) inline ";
@@ -57,11 +58,7 @@ pub(super) fn declaration(program: &Program, symbol: SymbolId) -> Option<String>
         (DeviceStorage::Constructed, _) | (_, None) => String::new(),
         (_, Some(at)) => format!(" = {}", program.text(at)),
     };
-    let line = format!("__device__ {external}{declared}{value};");
-    Some(match name == found.name {
-        true => line,
-        false => format!("#define {} {name}\n{line}", found.name),
-    })
+    Some(format!("__device__ {external}{declared}{value};"))
 }
 
 /// References that give the variables among `globals` their names back.
@@ -131,8 +128,8 @@ pub(super) fn constructions(program: &Program) -> Vec<String> {
             true => "(void *)",
             false => "",
         };
-        let object = object(program, symbol);
-        lines.push(format!("new ({cast}&{object}) {ty}{value};"));
+        let place = format!("{cast}&{}", object(program, symbol));
+        lines.push(classes::new_object(&place, &ty, &value));
     }
     lines
 }

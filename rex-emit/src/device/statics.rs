@@ -16,6 +16,7 @@ use smol_str::SmolStr;
 use super::class::BOTH_SIDES;
 use super::kernel::{STEP, declare_pointer};
 use super::references::{reference_to, with_objects};
+use crate::common::classes;
 
 /// A static data member that device code has an object of.
 struct Member<'p> {
@@ -423,10 +424,9 @@ impl<'p> Member<'p> {
             Some(value) => format!("({value})"),
             None => value,
         };
-        format!(
-            " {{ new ((void *)&{}()) {ty}{value}; }}",
-            namer::static_storage(found.declared_name())
-        )
+        let storage = namer::static_storage(found.declared_name());
+        let place = format!("(void *)&{storage}()");
+        format!(" {{ {} }}", classes::new_object(&place, &ty, &value))
     }
 
     /// The initializer as it stands behind the name.

@@ -117,7 +117,7 @@ impl<'u> Builder<'u> {
                         || headers::project_declares_function(unit, word)
                 }
             };
-            if !is_own {
+            if !is_own && !unit.macros.is_own_at(word, name.range().start()) {
                 self.conversions.push((name.range(), device));
             }
         }

@@ -110,6 +110,8 @@ impl Begun<'_> {
         match types.record(element) {
             Some(record) if types.records[record].body.is_some() => self.by_record(record),
             _ => match &types.get(types.object_type(element)).kind {
+                // A pointer to members, no object of the class.
+                TypeKind::Named { spelling, .. } if spelling.contains("::*") => false,
                 TypeKind::Named { spelling, .. } => self.by_words_of_headers(spelling),
                 _ => false,
             },
@@ -124,7 +126,8 @@ impl Begun<'_> {
         let types = &self.program.types;
         let class = &types.records[record];
         let has_constructor = class.method(&class.name).is_some();
-        if has_constructor && !(self.is_const && has_constexpr_constructor(self.program, class)) {
+        let is_computed = self.is_const && has_constexpr_constructor(self.program, class);
+        if class.has_table() || has_constructor && !is_computed {
             return true;
         }
         types.parts(record).any(|part| deeper.by_class(part))
@@ -398,13 +401,16 @@ fn not_evaluated(program: &Program, value: TextRange) -> Vec<TextRange> {
     ranges.collect()
 }
 
-/// Whether the text of a class has a destructor with a body, or constructors none of which is `constexpr`.
+/// Whether the text of a class has virtual functions or bases, a destructor with a body, or constructors none of which is `constexpr`.
 ///
 /// A class with such a destructor is no literal type before C++20, and what it allocates since then ends with the value.
 fn constructs_by_code(class: &str, name: &str) -> bool {
     let Some(open) = class.find('{') else {
         return false;
     };
+    if headers::names_of(class).any(|word| word == "virtual") {
+        return true;
+    }
     let body = &class[open..];
     let mut has_constructor = false;
     let mut has_constexpr = false;

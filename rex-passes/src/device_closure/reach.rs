@@ -235,8 +235,10 @@ impl<'p> Search<'p> {
 
     fn follow(&mut self, call: &Call) {
         // Headers keep their text.
+        let unit = &self.program.unit;
         let has_device_name = library::device_name(&call.name).is_some()
-            && !headers::project_declares_function(&self.program.unit, &call.name);
+            && !headers::project_declares_function(unit, &call.name)
+            && !unit.macros.is_own_at(&call.name, call.at.start());
         let is_replaced = has_device_name && self.program.text(call.at).ends_with(&*call.name);
         if has_device_name && !is_replaced && named(self.program, &call.name).next().is_none() {
             return self.take_from_elsewhere(call);

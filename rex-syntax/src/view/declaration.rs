@@ -1,7 +1,7 @@
 //! Declarations that the grammars take for something else, because only a symbol table can tell.
 //!
-//! `A x(n, m);` reads like a function, `T (*a)[N] = p;` and `T (&a)[N] = b;` like an assignment to the result of a call. All get a spelling of the same length
-//! that reads as what it is.
+//! `A x(n, m);` reads like a function, `T (*a)[N] = p;`, `T (&a)[N] = b;` and `T (*a)() = f;` like an assignment to the result of a call. All get a spelling of the
+//! same length that reads as what it is.
 
 use super::{Mask, Scan};
 use crate::lex::{self, TokenKind, significant_tokens};
@@ -249,6 +249,76 @@ impl Scan<'_> {
             _ => return,
         };
         mask.put_token(*token, spelling);
+    }
+
+    /// `T (*f)() = g;`, `T (C::*f)();`, `T (*f[N])();` and `T (*f(int))();` at the start of a statement in C++, where `T` is a type, and `g(int (*f)())`: the
+    /// parentheses go.
+    ///
+    /// Without parameters the grammar calls a type. The builder puts the function back inside.
+    pub(super) fn repair_pointer_to_function(&self, idx: usize, mask: &mut Mask) {
+        let is_parameter = matches!(self.before(idx), "(" | ",");
+        let is_word_before = |at: &usize| {
+            matches!(
+                self.token_text(*at),
+                "static"
+                    | "extern"
+                    | "const"
+                    | "volatile"
+                    | "struct"
+                    | "class"
+                    | "union"
+                    | "enum"
+                    | "::"
+            )
+        };
+        let first = (idx..).find(|at| !is_word_before(at)).unwrap_or(idx);
+        let end = match self.token_text(first) {
+            "void" => Some(first + 1),
+            _ => self.type_name_end(first),
+        };
+        let Some(end) = end else { return };
+        let is_indirection =
+            |at: &usize| matches!(self.token_text(*at), "*" | "&" | "const" | "volatile");
+        let open = (end..).find(|at| !is_indirection(at)).unwrap_or(end);
+        let close = self.closing(open);
+        let is_pattern = self.is_pointer_in_parentheses(open, close)
+            && self.token_text(close + 1) == "("
+            && self.token_text(close + 2) == ")"
+            && matches!(
+                (self.token_text(close + 3), is_parameter),
+                ("=" | ";" | "{", false) | (",", _) | (")", true)
+            );
+        let name = self.token_text(end - 1);
+        let is_builtin = name == "void" || is_arithmetic(name);
+        let is_other = || first > idx || name == ">" || self.is_type_name(name, idx);
+        if !is_pattern || !(is_builtin || !is_parameter && is_other()) {
+            return;
+        }
+        for at in [open, close, close + 1, close + 2] {
+            mask.put_token(self.tokens[at], " ");
+        }
+    }
+
+    /// Whether the parentheses have `*f`, `C::*f`, `*f[N]` or `*f(int)` in them.
+    fn is_pointer_in_parentheses(&self, open: usize, close: usize) -> bool {
+        if self.token_text(open) != "(" || close >= self.tokens.len() {
+            return false;
+        }
+        let star = match self.token_text(open + 1) {
+            "*" | "&" => Some(open + 1),
+            _ => self.member_star(open + 1),
+        };
+        let Some(star) = star else { return false };
+        let is_indirection = |at: &usize| matches!(self.token_text(*at), "*" | "&" | "const");
+        let name = (star..close).find(|at| !is_indirection(at));
+        let Some(name) = name.filter(|name| self.is_word(*name)) else {
+            return false;
+        };
+        let mut at = name + 1;
+        while matches!(self.token_text(at), "[" | "(") {
+            at = self.closing(at) + 1;
+        }
+        at == close
     }
 
     /// `T *f(a) char *a; { }` at file scope in C: the grammar has no pointers there.

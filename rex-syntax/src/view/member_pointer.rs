@@ -61,7 +61,7 @@ impl Scan<'_> {
     }
 
     /// The `*` of `C::*`, `n::C<T>::*`, behind the name that begins at `idx`.
-    fn member_star(&self, idx: usize) -> Option<usize> {
+    pub(super) fn member_star(&self, idx: usize) -> Option<usize> {
         let mut at = idx;
         loop {
             if !self.is_word(at) {
@@ -118,7 +118,7 @@ impl Scan<'_> {
         }
     }
 
-    fn is_word(&self, idx: usize) -> bool {
+    pub(super) fn is_word(&self, idx: usize) -> bool {
         let token = self.tokens.get(idx);
         token.is_some_and(|token| token.kind == TokenKind::Identifier)
     }

@@ -156,6 +156,10 @@ impl Scan<'_> {
         if place.begins_statement && matches!(place.bracket, None | Some(Bracket::Block)) {
             self.repair_pointer_to_array(idx, mask);
         }
+        let begins_declaration = place.begins_statement || matches!(self.before(idx), "(" | ",");
+        if begins_declaration && self.language == Language::Cxx {
+            self.repair_pointer_to_function(idx, mask);
+        }
         if place.begins_statement
             && place.bracket == Some(Bracket::Block)
             && self.language == Language::Cxx

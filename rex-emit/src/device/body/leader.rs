@@ -112,7 +112,7 @@ fn deduced_object(name: &str, value: &str) -> (Vec<String>, Option<String>) {
         format!("typedef REX_TYPE_OF({name}) {ty};"),
         format!("rex_destructor<{ty}> {name}__end({name});"),
     ];
-    let store = format!("new (rex_place{{&{name}}}) {ty}({value});");
+    let store = format!("::new (rex_place{{&{name}}}) {ty}({value});");
     (declared, Some(store))
 }
 

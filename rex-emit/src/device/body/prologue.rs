@@ -385,7 +385,7 @@ impl BodyPrinter<'_> {
             }
             TypeKind::Array { .. } => format!("memcpy({name}, {address}, sizeof({name}));"),
             _ if classes::has_constructor(self.program, ty) => format!(
-                "new ({}) {}({value});",
+                "::new ({}) {}({value});",
                 self.place_of(ty, name),
                 self.value_type(ty)
             ),

@@ -300,7 +300,7 @@ impl BodyPrinter<'_> {
         let place = self.place_of(ty, name);
         Some(if is_array && has_constructor && value.starts_with('{') {
             format!(
-                "new ({place}) rex_elements_of<{}>{{{value}}};",
+                "::new ({place}) rex_elements_of<{}>{{{value}}};",
                 self.value_type(ty)
             )
         } else if is_array {
@@ -314,12 +314,7 @@ impl BodyPrinter<'_> {
                 false => format!("({value})"),
             };
             let spelled = self.value_type(ty);
-            // In front of braces, the word `struct` would begin the class's definition.
-            let spelled = match arguments.starts_with('{') && spelled.contains(' ') {
-                true => format!("rex_object<{spelled}>"),
-                false => spelled.to_string(),
-            };
-            format!("new ({place}) {spelled}{arguments};")
+            classes::new_object(&place, &spelled, &arguments)
         } else if (value.starts_with('{') || is_direct)
             && types.record(ty).is_none()
             && !matches!(types.category(ty), Category::Scalar | Category::Pointer)

@@ -124,9 +124,16 @@ impl Builder<'_> {
         let mut current = node;
         let mut parameters = None;
         while !is_name(current) {
+            let is_to_function = takes_nothing(current);
+            if is_to_function {
+                ty = self.types.plain(TypeKind::Function {
+                    returns: ty,
+                    parameters: "()".into(),
+                });
+            }
             match current.kind() {
                 Kind::PointerDeclarator | Kind::ReferenceDeclarator
-                    if lacks_parentheses(current) =>
+                    if lacks_parentheses(current) && !is_to_function =>
                 {
                     // `(*a)[N]`, `(*&a)[N]`: the array comes first.
                     let mut around = Vec::new();
@@ -211,6 +218,13 @@ fn is_indirection(declarator: Node<'_>) -> bool {
         declarator.kind(),
         Kind::PointerDeclarator | Kind::ReferenceDeclarator
     )
+}
+
+/// Whether a declarator is one of pointers to functions whose parentheses were blanked for the grammar: `(*f)()`, `(C::*f[N])()`.
+fn takes_nothing(declarator: Node<'_>) -> bool {
+    let behind = &declarator.tree().text()[usize::from(declarator.range().end())..];
+    let mut behind = behind.bytes().filter(|byte| !byte.is_ascii_whitespace());
+    lacks_parentheses(declarator) && b")()".iter().all(|byte| behind.next() == Some(*byte))
 }
 
 /// Whether a declarator stands in parentheses that were blanked for the grammar.

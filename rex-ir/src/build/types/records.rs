@@ -88,6 +88,7 @@ impl Builder<'_> {
             name: name.into(),
             fields: Vec::new(),
             bases: Vec::new(),
+            has_virtual_bases: false,
             methods: Vec::new(),
             friends: Vec::new(),
             body: (self.fragment_depth == 0).then(|| body.range()),
@@ -104,8 +105,11 @@ impl Builder<'_> {
             self.records_by_range.insert(key, id);
         }
         let mut bases = Vec::new();
+        let mut has_virtual_bases = false;
         for child in node.children() {
             if child.kind() == Kind::BaseClassClause {
+                let mut words = child.tokens_and_children();
+                has_virtual_bases |= words.any(|word| word.text() == "virtual");
                 bases.extend(
                     child
                         .children()
@@ -133,6 +137,8 @@ impl Builder<'_> {
                     self.read_field(member, at, &mut fields, &mut methods);
                 }
                 Kind::FunctionDefinition => methods.extend(self.method_of(member, at)),
+                // Constructors, destructors and conversions have no type in front.
+                Kind::Declaration => methods.extend(self.method_of(member, at)),
                 Kind::TemplateDeclaration => {
                     let inner = member.children().find(|inner| {
                         matches!(
@@ -152,6 +158,7 @@ impl Builder<'_> {
         record.unnamed = unnamed;
         record.friends = friends;
         record.bases = bases;
+        record.has_virtual_bases = has_virtual_bases;
         id
     }
 

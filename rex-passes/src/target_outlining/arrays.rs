@@ -16,6 +16,7 @@ use super::plan::Planner;
 impl Planner<'_> {
     /// The declaration of a local variable length array in memory that the threads of a block share.
     pub(super) fn sized_array(&mut self, symbol: SymbolId) -> Option<Prologue> {
+        self.refuse_value(symbol);
         let mut array = self.sized(symbol)?;
         let Prologue::SizedArray {
             element,
@@ -105,6 +106,23 @@ impl Planner<'_> {
             .iter()
             .all(|(name, symbol)| resolve(name, at) == Some(*symbol));
         are_visible.then_some(names)
+    }
+
+    /// A list of values for such an array would be lost.
+    fn refuse_value(&mut self, symbol: SymbolId) {
+        let found = &self.program.symbols[symbol];
+        let value = found
+            .initializer
+            .filter(|_| is_sized_array(self.program, found));
+        let Some(value) = value else { return };
+        let name = &found.name;
+        let diagnostic = Diagnostic::new(
+            Code::UnsupportedStatement,
+            self.program.at(value),
+            format!("`{name}`, whose size is known at run time, has an initializer"),
+        )
+        .with_help("assign its elements in a loop");
+        self.errors.push(diagnostic);
     }
 
     fn sized(&self, symbol: SymbolId) -> Option<Prologue> {
@@ -198,6 +216,9 @@ impl Planner<'_> {
             }
             let mut declared: Vec<SymbolId> = program.declared_by(*declaration).collect();
             declared.sort_by_key(|it| program.symbols[*it].declared_at.map(|at| at.start()));
+            for it in &declared {
+                self.refuse_value(*it);
+            }
             let arrays: Option<Vec<Prologue>> =
                 declared.into_iter().map(|it| self.sized(it)).collect();
             if let Some(arrays) = arrays {

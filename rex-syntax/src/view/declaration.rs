@@ -211,11 +211,9 @@ impl Scan<'_> {
             return;
         };
         let close = self.closing(idx + 1);
-        let is_declarator = match close.saturating_sub(idx) {
-            4 => matches!(self.token_text(idx + 2), "*" | "&"),
-            5 => self.token_text(idx + 2) == "*" && self.token_text(idx + 3) == "&",
-            _ => false,
-        };
+        let is_indirection = |at: &usize| matches!(self.token_text(*at), "*" | "&");
+        let name = (idx + 2..close).find(|at| !is_indirection(at));
+        let is_declarator = name.is_some_and(|name| name > idx + 2 && name + 1 == close);
         let is_pattern = self.token_text(idx + 1) == "("
             && is_declarator
             && self.token_text(close + 1) == "["

@@ -36,6 +36,11 @@ impl Scan<'_> {
         if last >= self.tokens.len() || last > idx + MAX_TOKENS {
             return 0;
         }
+        if is_named && self.before(start) == "typedef" {
+            // There the grammar has plain pointers only; the builder looks at the text.
+            self.blank_tokens(first, star - 1, mask);
+            return 0;
+        }
         if is_named {
             // The grammar knows it, but no qualifiers behind the parameters of a parameter.
             let close = self.closing(end + 1);

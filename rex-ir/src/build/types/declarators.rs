@@ -152,6 +152,9 @@ impl Builder<'_> {
                     });
                     return Declared { ty, ..array };
                 }
+                Kind::PointerDeclarator if lacks_class(current) => {
+                    ty = self.types.named(squeeze(node.text()), Meaning::Auto);
+                }
                 Kind::PointerDeclarator
                 | Kind::AbstractPointerDeclarator
                 | Kind::PointerTypeDeclarator => {
@@ -218,6 +221,12 @@ fn is_indirection(declarator: Node<'_>) -> bool {
         declarator.kind(),
         Kind::PointerDeclarator | Kind::ReferenceDeclarator
     )
+}
+
+/// Whether the class of a pointer to members was blanked for the grammar: `typedef int (C::*F)();`.
+fn lacks_class(declarator: Node<'_>) -> bool {
+    let before = &declarator.tree().text()[..usize::from(declarator.range().start())];
+    before.trim_end().ends_with("::")
 }
 
 /// Whether a declarator is one of pointers to functions whose parentheses were blanked for the grammar: `(*f)()`, `(C::*f[N])()`.

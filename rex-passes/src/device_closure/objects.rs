@@ -1,6 +1,7 @@
 //! Objects that device code makes: their constructors and destructors are called without a name.
 
-use rex_ir::ty::TypeId;
+use rex_ir::item::Function;
+use rex_ir::ty::{RecordId, TypeId};
 use rex_syntax::source::Language;
 use rex_syntax::{TextRange, lex};
 use smol_str::format_smolstr;
@@ -29,27 +30,38 @@ pub(super) fn construct_in(search: &mut Search<'_>, range: TextRange) {
     }
 }
 
-/// Takes the functions in a class that make and end its objects, and those of its members.
+/// Takes the functions in a class that make and end its objects and its operators, and those of its members and bases.
 pub(super) fn construct(search: &mut Search<'_>, class: TypeId) {
     let program = search.program;
-    let mut pending = vec![class];
-    while let Some(class) = pending.pop() {
-        let Some(record) = program.types.record(class) else {
-            continue;
-        };
-        if !search.constructed.insert(record) {
+    let types = &program.types;
+    let mut pending: Vec<RecordId> = types.record(class).into_iter().collect();
+    while let Some(id) = pending.pop() {
+        if !search.constructed.insert(id) {
             continue;
         }
-        let record = &program.types.records[record];
+        let record = &types.records[id];
         let destructor = format_smolstr!("~{}", record.name);
-        for name in [&record.name, &destructor] {
+        let methods = record.methods.iter().map(|method| &method.name);
+        let operators = methods.filter(|name| name.starts_with("operator"));
+        for name in [&record.name, &destructor].into_iter().chain(operators) {
             for (id, function) in program.functions_named(name) {
-                if function.in_class && function.class.as_ref() == Some(&record.name) {
+                let is_of_class =
+                    function.in_class && function.class.as_ref() == Some(&record.name);
+                if is_of_class
+                    && (!name.starts_with("operator") || needs_no_variable(search, function))
+                {
                     search.take(id);
                 }
             }
         }
         let fields = record.fields.iter().filter(|field| !field.is_static);
-        pending.extend(fields.map(|field| program.types.innermost_element(field.ty)));
+        pending.extend(fields.filter_map(|field| types.record(types.innermost_element(field.ty))));
+        pending.extend(types.bases(id));
     }
+}
+
+/// Whether a function, which perhaps nothing on the device calls, names variables of the device only.
+fn needs_no_variable(search: &Search<'_>, function: &Function) -> bool {
+    let mut globals = function.globals.iter();
+    globals.all(|global| search.reached.variables.contains(global))
 }

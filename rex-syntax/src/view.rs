@@ -344,7 +344,8 @@ mod tests {
             "struct S { void f() const {} bool operator<(S) {} };",
         );
         check_same("struct S : public BASE(int) {}; struct T : S, BASE(int) {};");
-        check_same("auto f = []() {}; void (*p)() {}; int x {};");
+        check_same("auto f = []() {}; int x {};");
+        check("void (*p)() {}; int x {};", "void *p {}; int x {};");
         check_same("int f() { while (x) {}; }");
     }
 

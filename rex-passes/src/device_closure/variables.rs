@@ -8,6 +8,7 @@ use rex_ir::program::Program;
 use rex_ir::region::Call;
 use rex_ir::static_member::uses_in;
 use rex_ir::symbol::{SymbolId, SymbolKind};
+use rex_ir::ty::Category;
 use rex_syntax::TextRange;
 use rex_syntax::source::Language;
 use rustc_hash::FxHashSet;
@@ -73,13 +74,16 @@ fn qualified(program: &Program, qualifier: &str, name: &str) -> Vec<SymbolId> {
     found.filter(is_meant).collect()
 }
 
-/// All declarations of variables and one definition of each, where C allows several.
+/// All declarations of variables and one definition of each, where C allows several. `fn twice;` of `typedef int fn(int);` declares none.
 pub(super) fn declarations(
     program: &Program,
     variables: &IndexSet<SymbolId>,
 ) -> IndexSet<SymbolId> {
+    let is_object = |symbol: &&SymbolId| {
+        program.types.category(program.symbols[**symbol].ty) != Category::Function
+    };
     let mut all = IndexSet::new();
-    for symbol in variables {
+    for symbol in variables.iter().filter(is_object) {
         let same = program.redeclarations(*symbol);
         let defines = |id: &&SymbolId| !program.is_external(**id);
         let has_initializer = |id: &&SymbolId| program.symbols[**id].initializer.is_some();

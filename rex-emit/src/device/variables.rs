@@ -3,7 +3,7 @@
 use rex_ir::item::DeviceStorage;
 use rex_ir::namer;
 use rex_ir::symbol::SymbolId;
-use rex_ir::ty::TypeKind;
+use rex_ir::ty::Category;
 use rex_syntax::edit::EditConflict;
 use rex_syntax::source::Language;
 use rex_syntax::{TextRange, TextSize, lex};
@@ -168,8 +168,7 @@ impl<'p> Device<'p> {
             .collect();
         let types = &self.program.types;
         let is_function = |symbol: &SymbolId| {
-            let ty = types.desugar(self.program.symbols[*symbol].ty);
-            matches!(types.get(ty).kind, TypeKind::Function { .. })
+            types.category(self.program.symbols[*symbol].ty) == Category::Function
         };
         if !symbols.is_empty() && symbols.iter().all(is_function) {
             self.functions_by_type(symbols, range);

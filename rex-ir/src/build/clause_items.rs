@@ -28,19 +28,27 @@ fn types_taken(name: ClauseName) -> Option<(&'static str, &'static str)> {
 
 impl Builder<'_> {
     /// Reports list items that their clause does not take.
-    pub(super) fn wrong_items(&mut self, clause: &Clause) -> Vec<Diagnostic> {
+    pub(super) fn wrong_items(
+        &mut self,
+        clause: &Clause,
+        threadprivate: &FxHashMap<SymbolId, TextRange>,
+    ) -> Vec<Diagnostic> {
         let mut wrong = match clause.name {
             ClauseName::Depend => self.wrong_dependences(clause),
             name => types_taken(name)
                 .map(|(types, help)| self.items_of_other_types(clause, types, help))
                 .unwrap_or_default(),
         };
-        wrong.extend(self.threadprivate_items(clause));
+        wrong.extend(self.threadprivate_items(clause, threadprivate));
         wrong
     }
 
     /// Variables of which each host thread has its own, in clauses that say how others get at them.
-    fn threadprivate_items(&self, clause: &Clause) -> Vec<Diagnostic> {
+    fn threadprivate_items(
+        &self,
+        clause: &Clause,
+        threadprivate: &FxHashMap<SymbolId, TextRange>,
+    ) -> Vec<Diagnostic> {
         use ClauseName::*;
         let is_about_variables = matches!(
             clause.name,
@@ -65,7 +73,7 @@ impl Builder<'_> {
         }
         let listed = self
             .variables_of(clause)
-            .filter_map(|(at, symbol)| Some((at, symbol, self.threadprivate_directive(symbol)?)));
+            .filter_map(|(at, symbol)| Some((at, symbol, *threadprivate.get(&symbol)?)));
         let spelling = clause.name.spelling();
         listed
             .map(|(at, symbol, declared)| {
@@ -78,19 +86,20 @@ impl Builder<'_> {
             .collect()
     }
 
-    /// The `threadprivate` directive that lists a variable.
-    fn threadprivate_directive(&self, symbol: SymbolId) -> Option<TextRange> {
+    /// The variables that `threadprivate` directives list, with the directive of each.
+    pub(super) fn threadprivate_variables(&self) -> FxHashMap<SymbolId, TextRange> {
         let directives = self.unit.directives.iter();
-        let mut lists = directives
+        let lists = directives
             .filter(|it| it.first() == Some(Leaf::Threadprivate))
             .filter_map(|it| Some((it.range, it.argument?)));
-        lists.find_map(|(range, list)| {
-            let mut names = lex::identifiers(self.source, list);
-            let is_it = |name: TextRange| {
-                self.scopes.resolve(&self.symbols, self.text(name), name) == Some(symbol)
-            };
-            names.any(is_it).then_some(range)
-        })
+        let mut found = FxHashMap::default();
+        for (directive, list) in lists {
+            for name in lex::identifiers(self.source, list) {
+                let symbol = self.scopes.resolve(&self.symbols, self.text(name), name);
+                found.extend(symbol.map(|symbol| (symbol, directive)));
+            }
+        }
+        found
     }
 
     fn items_of_other_types(&self, clause: &Clause, types: &str, help: &str) -> Vec<Diagnostic> {

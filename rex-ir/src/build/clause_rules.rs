@@ -53,9 +53,10 @@ impl Builder<'_> {
                 }
             }
         }
+        let threadprivate = self.threadprivate_variables();
         for clause in clauses {
             found.extend(self.wrong_number(clause));
-            found.extend(self.wrong_items(clause));
+            found.extend(self.wrong_items(clause, &threadprivate));
             found.extend(self.wrong_subscripts(clause));
         }
         found.extend(self.different_hints());

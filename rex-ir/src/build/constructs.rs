@@ -132,11 +132,10 @@ impl<'u> Builder<'u> {
         let mut depth = 1usize;
         for idx in directives {
             for clause in &unit.directives[*idx].clauses {
-                let before = self.diagnostics.clone();
-                let problems =
-                    self.read_sharing(clause, &unit.directives[*idx].leaves, &mut sharing);
+                let problems = self.read_quietly(is_of_host, |builder| {
+                    builder.read_sharing(clause, &unit.directives[*idx].leaves, &mut sharing)
+                });
                 if is_of_host {
-                    self.diagnostics = before;
                     unread.extend(problems);
                 }
             }
@@ -168,12 +167,9 @@ impl<'u> Builder<'u> {
         });
         let nest = match (loop_associated, statement) {
             (true, Some(statement)) => {
-                let before = self.diagnostics.clone();
-                let nest = self.read_nest(statement, depth, pragma);
-                if is_of_host {
-                    // A loop of host OpenMP is the host compiler's business.
-                    self.diagnostics = before;
-                }
+                let nest = self.read_quietly(is_of_host, |builder| {
+                    builder.read_nest(statement, depth, pragma)
+                });
                 nest.map(|nest| self.nests.alloc(nest))
             }
             _ => None,
@@ -196,6 +192,16 @@ impl<'u> Builder<'u> {
         if let Some(parent) = parent {
             self.constructs[parent].children.push(id);
         }
+    }
+
+    /// Reads something. What is wrong with it is not said where that is the host compiler's business, or said elsewhere.
+    fn read_quietly<T>(&mut self, is_quiet: bool, read: impl FnOnce(&mut Self) -> T) -> T {
+        let before = is_quiet.then(|| self.diagnostics.clone());
+        let found = read(self);
+        if let Some(before) = before {
+            self.diagnostics = before;
+        }
+        found
     }
 
     fn is_device_loop(&self, leaves: &[Leaf], range: TextRange) -> bool {
@@ -291,11 +297,10 @@ impl<'u> Builder<'u> {
                 && is_section
             {
                 // What is wrong with it matters in device code only, and is said there.
-                let before = self.diagnostics.clone();
-                *section = self
-                    .read_item_path(&item.locator, item.range)
-                    .map(|(_, _, steps)| steps);
-                self.diagnostics = before;
+                let path = self.read_quietly(true, |builder| {
+                    builder.read_item_path(&item.locator, item.range)
+                });
+                *section = path.map(|(_, _, steps)| steps);
             }
             sharing.push(DataSharing {
                 symbol,

@@ -313,20 +313,30 @@ impl Host<'_> {
     /// After the last include that stands at the top: before any function or variable, outside every conditional (or after the `#endif` of one that holds includes).
     fn header_place(&self) -> (TextSize, &'static str, &'static str) {
         let source = self.program.source();
-        // Classes have code in them, too.
+        // Classes have code in them, too; and the header cannot stand in a block that an include stands in.
         let holds_construct = |item: &Item| {
             let mut constructs = self.program.constructs_in(item.range);
             constructs.next().is_some()
         };
+        let lines = rex_syntax::pragma::directives(source);
+        let holds_include = |item: &Item| {
+            let mut includes = lines.iter().filter(|line| is_include(line.name(source)));
+            matches!(item.kind, ItemKind::Block { .. })
+                && includes.any(|line| item.range.contains_range(line.range))
+        };
         let items = &self.program.items;
         let first_code = items
             .iter()
-            .position(|item| has_code(item) || holds_construct(item))
+            .position(|item| has_code(item) || holds_construct(item) || holds_include(item))
             .map_or(TextSize::of(source), |idx| {
                 let start = items[idx].range.start();
-                // Attributes in front are no part of the item.
-                let before = idx.checked_sub(1).map(|idx| items[idx].range.end());
-                let gap = TextRange::new(before.unwrap_or_default().min(start), start);
+                // Attributes in front are no part of the item, and directives are none of these.
+                let before = lines
+                    .iter()
+                    .map(|line| line.range.end())
+                    .chain(idx.checked_sub(1).map(|idx| items[idx].range.end()))
+                    .filter(|end| *end <= start);
+                let gap = TextRange::new(before.max().unwrap_or_default(), start);
                 let attribute = lex::significant_tokens(source, gap).next();
                 let first = attribute.map_or(start, |token| token.range.start());
                 self.start_of_header(items[idx].range).unwrap_or(first)
@@ -335,7 +345,7 @@ impl Host<'_> {
         let mut pending = false;
         let mut place = None;
         let mut outermost = TextSize::of(source);
-        for line in rex_syntax::pragma::directives(source) {
+        for line in &lines {
             if line.range.start() >= first_code {
                 // The first code stands inside a conditional: an include guard, whose header is a part of the file.
                 if depth > 0 && place.is_none() {
@@ -358,10 +368,8 @@ impl Host<'_> {
                     }
                 }
                 _ if self.header_around(line.range).is_some() => {}
-                "include" | "include_next" | "import" if depth == 0 => {
-                    place = Some(line.range.end())
-                }
-                "include" | "include_next" | "import" => pending = true,
+                name if is_include(name) && depth == 0 => place = Some(line.range.end()),
+                name if is_include(name) => pending = true,
                 _ => {}
             }
         }
@@ -402,6 +410,10 @@ impl Host<'_> {
                 written.range.start() >= header.start()
             })
     }
+}
+
+fn is_include(directive: &str) -> bool {
+    matches!(directive, "include" | "include_next" | "import")
 }
 
 /// The item of file or namespace scope with the class that a range stands in.

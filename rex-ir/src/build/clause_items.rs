@@ -3,7 +3,7 @@
 use rex_syntax::diag::{Code, Diagnostic};
 use rex_syntax::kind::Kind;
 use rex_syntax::omp::clause::{Clause, ClauseName, ListItem, Locator};
-use rex_syntax::omp::directive::{Directive, Leaf};
+use rex_syntax::omp::directive::Leaf;
 use rex_syntax::source::Language;
 use rex_syntax::{TextRange, lex};
 use rustc_hash::FxHashMap;
@@ -262,86 +262,11 @@ impl Builder<'_> {
         }
     }
 
-    /// Variables of a directive that its clauses list more often than they may.
-    pub(super) fn listed_twice(&self, directive: &Directive) -> Vec<Diagnostic> {
-        use ClauseName::*;
-        const SHARING: [ClauseName; 6] = [
-            Reduction,
-            Private,
-            Firstprivate,
-            Lastprivate,
-            Shared,
-            Linear,
-        ];
-        let shares = |it: &Clause| SHARING.contains(&it.name) && it.applies_to.is_none();
-        let mut found = self.listed_again(directive, shares, |first, second| {
-            first == Reduction || second == Reduction
-        });
-        let aligns = |it: &Clause| it.name == Aligned;
-        found.extend(self.listed_again(directive, aligns, |_, _| true));
-        if directive.has(Leaf::TargetUpdate) {
-            found.extend(self.updated_twice(directive));
-        }
-        found
-    }
-
-    /// Variables that clauses of a kind list again, where the first clause and the next clash.
-    fn listed_again(
-        &self,
-        directive: &Directive,
-        is_of_kind: impl Fn(&Clause) -> bool,
-        clash: impl Fn(ClauseName, ClauseName) -> bool,
-    ) -> Vec<Diagnostic> {
-        let mut listed: FxHashMap<SymbolId, (TextRange, ClauseName)> = FxHashMap::default();
-        let mut found = Vec::new();
-        for clause in directive.clauses.iter().filter(|it| is_of_kind(it)) {
-            for (root, symbol) in self.variables_of(clause) {
-                let (first, name) = *listed.entry(symbol).or_insert((root, clause.name));
-                if first != root && clash(name, clause.name) {
-                    found.push(self.second_listing(root, first, symbol));
-                }
-            }
-        }
-        found
-    }
-
-    fn second_listing(&self, at: TextRange, first: TextRange, symbol: SymbolId) -> Diagnostic {
-        let name = &self.symbols[symbol].name;
-        let headline = format!("`{name}` is listed twice");
-        Diagnostic::new(Code::SharingConflict, self.at(at), headline)
-            .with_secondary(self.at(first), "listed here")
-            .with_help(format!("name `{name}` in one of the clauses, once"))
-    }
-
-    /// Items of `target update` that are copied in both directions, or twice.
-    fn updated_twice(&self, directive: &Directive) -> Vec<Diagnostic> {
-        let mut listed: FxHashMap<String, TextRange> = FxHashMap::default();
-        let mut found = Vec::new();
-        let clauses = directive.clauses.iter();
-        let motions = clauses.filter(|it| matches!(it.name, ClauseName::To | ClauseName::From));
-        for item in motions.flat_map(Clause::items) {
-            let text = self.text(item.range);
-            let words: String = text.split_whitespace().collect();
-            match listed.get(&words) {
-                Some(first) => {
-                    let headline = format!("`{text}` is updated twice");
-                    let diagnostic =
-                        Diagnostic::new(Code::MapListItem, self.at(item.range), headline);
-                    let diagnostic = diagnostic.with_secondary(self.at(*first), "listed here");
-                    found.push(diagnostic.with_help(
-                        "copy it in one direction; another `target update` can copy it back",
-                    ));
-                }
-                None => {
-                    listed.insert(words, item.range);
-                }
-            }
-        }
-        found
-    }
-
     /// The list items of a clause that are whole variables.
-    fn variables_of(&self, clause: &Clause) -> impl Iterator<Item = (TextRange, SymbolId)> {
+    pub(super) fn variables_of(
+        &self,
+        clause: &Clause,
+    ) -> impl Iterator<Item = (TextRange, SymbolId)> {
         whole_variables(clause).filter_map(|root| {
             let found = self.scopes.resolve(&self.symbols, self.text(root), root)?;
             self.symbols[found]

@@ -46,6 +46,8 @@ impl Builder<'_> {
                     found.extend(self.wrong_modifiers(construct, clause));
                 }
                 found.extend(self.listed_twice(directive));
+                found.extend(self.category_twice(directive));
+                found.extend(self.allocated_without_copy(directive));
                 found.extend(self.longer_than_safe(directive));
                 found.extend(self.hint_without_name(directive));
                 if directive.has(Leaf::Target) {

@@ -1,9 +1,10 @@
-//! How many loops a `collapse` clause takes.
+//! How many loops `collapse` and `ordered` clauses take.
 
 use rex_syntax::TextRange;
 use rex_syntax::cst::Node;
 use rex_syntax::diag::Code;
 use rex_syntax::kind::{Field, Kind};
+use rex_syntax::omp::clause::{Clause, ClauseName};
 use rex_syntax::omp::directive::Leaf;
 
 use super::Builder;
@@ -40,6 +41,45 @@ impl<'u> Builder<'u> {
         }
     }
 
+    /// Reports an `ordered(n)` that counts fewer loops than `collapse`, or more than there are.
+    pub(super) fn check_ordered(
+        &mut self,
+        directives: &[usize],
+        statement: Node<'u>,
+        collapsed: usize,
+    ) {
+        let unit = self.unit;
+        let mut clauses = directives
+            .iter()
+            .filter_map(|idx| unit.directives[*idx].clause(ClauseName::Ordered));
+        let Some(number) = clauses.find_map(Clause::expression) else {
+            return;
+        };
+        let Some(n_ordered @ 1..) = self.constant_value(number) else {
+            return;
+        };
+        let n_loops = self.nested_loops(Some(statement)).count();
+        let n_needed = usize::try_from(n_ordered).unwrap_or(usize::MAX);
+        if n_needed < collapsed {
+            let headline = "`ordered` counts fewer loops than `collapse`";
+            let help = format!("write `ordered({collapsed})`, or a smaller number in `collapse`");
+            self.report(Code::ClauseSyntax, number, headline, help);
+        } else if n_loops < n_needed && collapsed <= n_loops {
+            let headline = format!("`ordered({n_needed})` needs that many nested `for` loops");
+            let help = format!(
+                "write `ordered({n_loops})`, or put each loop directly inside the one around it"
+            );
+            self.report(Code::NotCanonicalLoop, number, headline, help);
+        }
+    }
+
+    /// A loop and those inside it, each of which is the only statement of the one around it.
+    fn nested_loops(&self, statement: Option<Node<'u>>) -> impl Iterator<Item = Node<'u>> {
+        let outermost = statement.and_then(|statement| self.only_loop(statement));
+        let body = |outer: &Node<'u>| self.only_loop(outer.field(Field::Body)?);
+        std::iter::successors(outermost, body)
+    }
+
     /// Makes the variables of the loops inside a loop private that stand outside it.
     fn share_inner_variables(
         &self,
@@ -48,9 +88,7 @@ impl<'u> Builder<'u> {
         leaf: Leaf,
         sharing: &mut Vec<DataSharing>,
     ) {
-        let outermost = statement.and_then(|statement| self.only_loop(statement));
-        let body = |outer: &Node<'u>| self.only_loop(outer.field(Field::Body)?);
-        let inner = std::iter::successors(outermost, body).skip(1);
+        let inner = self.nested_loops(statement).skip(1);
         let variables = inner.filter_map(|inner| {
             let initializer = inner.field(Field::Initializer)?;
             let assigns = initializer.kind() == Kind::AssignmentExpression;

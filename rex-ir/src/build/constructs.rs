@@ -149,6 +149,9 @@ impl<'u> Builder<'u> {
                 depth = depth.max(self.collapsed(expression, statement, *leaf, &mut sharing));
             }
         }
+        if let Some(statement) = statement.filter(|_| !is_of_host) {
+            self.check_ordered(directives, statement, depth);
+        }
         // Merged directives may repeat a clause: `teams reduction(+: s)`, `distribute reduction(+: s)`. The copies of `target` are others than those inside it.
         let mut seen: Vec<(SymbolId, SharingAttribute, bool)> = Vec::new();
         sharing.retain(|listed| {

@@ -27,6 +27,7 @@ impl<'u> Builder<'u> {
         pragma: TextRange,
     ) -> Option<LoopNest> {
         let mut loops: Vec<CanonicalLoop> = Vec::new();
+        let mut outer: Vec<Node<'_>> = Vec::new();
         let mut current = statement;
         loop {
             let only = self.only_loop(current);
@@ -59,8 +60,18 @@ impl<'u> Builder<'u> {
                 self.diagnostics.push(diagnostic);
                 return None;
             };
-            match self.canonical_loop(node) {
+            let canonical = self.canonical_loop(node).and_then(|canonical| {
+                match count_with(&outer, &canonical) {
+                    Some(at) => Err(NotCanonical {
+                        at,
+                        why: "it depends on the variable of a loop inside it",
+                    }),
+                    None => Ok(canonical),
+                }
+            });
+            match canonical {
                 Ok(mut canonical) => {
+                    outer.push(node);
                     canonical.among = among.map(|_| current.range());
                     loops.push(canonical);
                 }
@@ -196,6 +207,34 @@ impl<'u> Builder<'u> {
             update.range(),
             "the increment must be `++`, `--`, `+= step`, `-= step`, `i = i + step` or `i = i - step`",
         ))?;
+        if !declares_variable && mentions(lower, lower.range(), name) {
+            return Err(err(
+                lower.range(),
+                "its first value depends on the variable",
+            ));
+        }
+        if mentions(condition, bound, name) {
+            return Err(err(condition.range(), "its bound depends on the variable"));
+        }
+        if let LoopStep::Add(by) | LoopStep::Subtract(by) = step {
+            if mentions(update, by, name) {
+                return Err(err(update.range(), "its step depends on the variable"));
+            }
+            let value = self.constant_value(by);
+            if value == Some(0) {
+                return Err(err(update.range(), "the increment changes nothing"));
+            }
+            let may_be_one = match value {
+                Some(value) => matches!(value, 1 | -1),
+                None => self.has_value_per_instance(by) || self.has_macros(by),
+            };
+            if relation == Relation::NotEqual && !may_be_one {
+                return Err(err(
+                    update.range(),
+                    "with `!=`, the increment must be 1 or -1: other steps may miss the bound",
+                ));
+            }
+        }
         let symbol = self
             .scopes
             .resolve(&self.symbols, name, bound)
@@ -224,11 +263,6 @@ impl<'u> Builder<'u> {
                 variable.range(),
                 "its variable must be an integer, a pointer or an iterator",
             ));
-        }
-        if let LoopStep::Add(by) | LoopStep::Subtract(by) = step
-            && self.constant_value(by) == Some(0)
-        {
-            return Err(err(update.range(), "the increment changes nothing"));
         }
         Ok(CanonicalLoop {
             range: node.range(),
@@ -317,6 +351,35 @@ impl<'u> Builder<'u> {
             None
         }
     }
+}
+
+/// Where the head of one of the loops around another one evaluates its variable.
+fn count_with(outer: &[Node<'_>], inner: &CanonicalLoop) -> Option<TextRange> {
+    let heads = outer
+        .iter()
+        .filter(|_| !inner.declares_variable)
+        .flat_map(|it| {
+            let (initializer, update) = (it.field(Field::Initializer), it.field(Field::Update));
+            [initializer, it.condition(), update]
+        });
+    let mut heads = heads.flatten();
+    heads
+        .find(|it| mentions(*it, it.range(), &inner.variable))
+        .map(Node::range)
+}
+
+/// Whether a part of an expression evaluates a variable.
+fn mentions(node: Node<'_>, part: TextRange, variable: &str) -> bool {
+    let is_evaluated = |name: &Node<'_>| {
+        let mut around = name
+            .ancestors()
+            .take_while(|outer| part.contains_range(outer.range()));
+        !around.any(|outer| outer.kind() == Kind::SizeofExpression)
+    };
+    node.subtree()
+        .filter(|it| it.kind() == Kind::Identifier && it.text() == variable)
+        .filter(|it| part.contains_range(it.range()))
+        .any(|name| is_evaluated(&name))
 }
 
 /// What stands in the parentheses of an expression, however many there are.

@@ -47,6 +47,7 @@ mod packs;
 mod qualified;
 mod reductions;
 mod regions;
+mod repeated_items;
 mod requires;
 mod scopes;
 mod selections;

@@ -3,10 +3,12 @@
 //! On the host they are the host compiler's business; what a region holds it never sees.
 
 use rex_syntax::diag::{Code, Diagnostic};
+use rex_syntax::kind::Kind;
 use rex_syntax::omp::clause::ClauseName;
 use rex_syntax::omp::directive::Leaf::{self, *};
 
 use super::Builder;
+use super::loops::first_line;
 use crate::places::constructs_around;
 use crate::region::Construct;
 
@@ -117,6 +119,9 @@ impl Builder<'_> {
                     .or_else(|| self.same_critical(construct))
                     .or_else(|| self.misplaced_distribute(construct))
                     .or_else(|| self.misplaced_in_loop(construct))
+                    .or_else(|| self.misplaced_cancel(construct))
+                    .or_else(|| self.section_without_sections(construct))
+                    .or_else(|| self.sections_without_block(construct))
             })
             .collect();
         for diagnostic in found {
@@ -213,7 +218,7 @@ impl Builder<'_> {
     /// An `ordered` block, or a `scan`, in a loop that does not say that there is one.
     fn misplaced_in_loop(&self, construct: &Construct) -> Option<Diagnostic> {
         let (note, help) = match construct.leaves[..] {
-            [Ordered] if !self.is_exempt(construct, Ordered) => (
+            [Ordered] if !self.has_clause(construct, ClauseName::Simd) => (
                 "its loop has no clause `ordered`",
                 "add the clause `ordered` to the loop's directive",
             ),
@@ -224,7 +229,11 @@ impl Builder<'_> {
             _ => return None,
         };
         let mut around = self.leaves_around(construct);
-        let (leaf, outer) = around.find(|(leaf, _)| leaf.takes_loops())?;
+        let directly = around.next()?;
+        let (leaf, outer) = std::iter::once(directly)
+            .chain(around)
+            .find(|(leaf, _)| leaf.takes_loops())
+            .unwrap_or(directly);
         let says_so = match construct.leaves[..] {
             [Ordered] => self.has_clause(outer, ClauseName::Ordered),
             _ => self.scans(outer),
@@ -234,6 +243,70 @@ impl Builder<'_> {
         }
         let diagnostic = self.cannot_stand(construct, leaf, outer)?;
         Some(diagnostic.with_note(note).with_help(help))
+    }
+
+    /// A `cancel` or `cancellation point` whose construct is not the one that it stands directly in.
+    fn misplaced_cancel(&self, construct: &Construct) -> Option<Diagnostic> {
+        if !matches!(construct.leaves[..], [Cancel | CancellationPoint]) {
+            return None;
+        }
+        let directive = &self.unit.directives[*construct.directives.first()?];
+        let named = self.text(directive.argument?);
+        let (leaf, outer) = self.leaves_around(construct).next()?;
+        let is_named = match named {
+            "taskgroup" => matches!(leaf, Task | Taskloop),
+            "sections" => matches!(leaf, Sections | Section),
+            _ => leaf.spelling() == named,
+        };
+        if is_named {
+            return None;
+        }
+        let diagnostic = self.cannot_stand(construct, leaf, outer)?;
+        let construct = if named == "taskgroup" { "task" } else { named };
+        Some(
+            diagnostic
+                .with_note(format!(
+                    "it ends the `{construct}` that it stands directly in"
+                ))
+                .with_help(format!(
+                    "put it directly inside `{construct}`, or name the construct that it stands in"
+                )),
+        )
+    }
+
+    /// A `section` that is none of a `sections` construct.
+    fn section_without_sections(&self, construct: &Construct) -> Option<Diagnostic> {
+        if construct.leaves[..] != [Section] {
+            return None;
+        }
+        let (leaf, outer) = self.leaves_around(construct).next()?;
+        if leaf == Sections {
+            return None;
+        }
+        let diagnostic = self.cannot_stand(construct, leaf, outer)?;
+        Some(
+            diagnostic
+                .with_note("each `section` is a part of the `sections` that it stands directly in")
+                .with_help("put it into the block of a `sections`, or leave it out"),
+        )
+    }
+
+    /// A `sections` whose statement is no block that sections could stand in.
+    fn sections_without_block(&self, construct: &Construct) -> Option<Diagnostic> {
+        let directive = construct.directives.last()?;
+        let statement = self.unit.statement_of(*directive)?;
+        if construct.leaves.last() != Some(&Sections) || statement.kind() == Kind::CompoundStatement
+        {
+            return None;
+        }
+        let directive = &self.unit.directives[*directive];
+        let headline = format!("`{}` needs a block with sections", directive.name());
+        let at = self.at(first_line(self.source, statement.range()));
+        Some(
+            Diagnostic::new(Code::MissingStatement, at, headline)
+                .with_secondary(self.at(directive.range), "for this directive")
+                .with_help("put braces around the statement"),
+        )
     }
 
     fn scans(&self, construct: &Construct) -> bool {

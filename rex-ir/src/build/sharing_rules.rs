@@ -1,6 +1,7 @@
 //! What data-sharing clauses ask: one attribute a variable, and of the `parallel` around work-sharing constructs, variables that its threads share, or have
 //! copies of.
 
+use rex_syntax::TextRange;
 use rex_syntax::diag::{Code, Diagnostic};
 use rex_syntax::omp::directive::Leaf;
 
@@ -12,6 +13,13 @@ use crate::symbol::SymbolKind;
 /// Constructs whose threads are those of a `parallel` around them.
 const WORKSHARING: [Leaf; 4] = [Leaf::For, Leaf::Sections, Leaf::Single, Leaf::Scope];
 
+/// What a clause asks of its variables in the `parallel` around it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    Private,
+    Shared,
+}
+
 impl Builder<'_> {
     /// Reports list items of work-sharing constructs in regions that are private where they must be shared, and the other way round.
     pub(super) fn check_sharing_of_worksharing(&mut self) {
@@ -22,7 +30,11 @@ impl Builder<'_> {
                 .leaves
                 .iter()
                 .any(|leaf| WORKSHARING.contains(leaf));
-            if !is_worksharing || construct.forks() || !self.is_on_device(construct) {
+            if !is_worksharing || !self.is_on_device(construct) {
+                continue;
+            }
+            if construct.forks() {
+                found.extend(self.private_in_merged(construct));
                 continue;
             }
             let mut around = constructs_around(&self.constructs, construct.range);
@@ -35,6 +47,40 @@ impl Builder<'_> {
         for diagnostic in found {
             self.diagnostics.push(diagnostic);
         }
+    }
+
+    /// The same for the directives of one construct: `parallel private(x)` with nothing but `for reduction(+ : x)` in it.
+    fn private_in_merged(&self, construct: &Construct) -> Vec<Diagnostic> {
+        let directive_at = |at| {
+            let directives = construct.directives.iter();
+            let mut directives = directives.map(|idx| &self.unit.directives[*idx]);
+            directives.find(|it| it.range.contains_range(at))
+        };
+        let is_of_parallel = |listed: &DataSharing| {
+            let is_copy = matches!(
+                listed.attribute,
+                SharingAttribute::Private | SharingAttribute::Firstprivate
+            );
+            is_copy && directive_at(listed.at).is_some_and(|it| it.has(Leaf::Parallel))
+        };
+        let needs_shared = construct.sharing.iter().filter(|listed| {
+            let copies_back = matches!(
+                listed.attribute,
+                SharingAttribute::Reduction { .. } | SharingAttribute::Lastprivate
+            );
+            copies_back
+                && directive_at(listed.at).is_some_and(|it| {
+                    !it.has(Leaf::Parallel)
+                        && it.leaves.iter().any(|leaf| WORKSHARING.contains(leaf))
+                })
+        });
+        needs_shared
+            .filter_map(|listed| {
+                let mut copies = construct.sharing.iter().filter(|it| is_of_parallel(it));
+                let copy = copies.find(|it| it.symbol == listed.symbol)?;
+                Some(self.needs_other_variable(listed, Asked::Shared, copy.at))
+            })
+            .collect()
     }
 
     /// Static data members in clauses that give threads something else: they are shared, whatever a clause says.
@@ -95,11 +141,11 @@ impl Builder<'_> {
 
     /// What is wrong with a list item of a work-sharing construct inside a `parallel`.
     fn sharing_conflict(&self, listed: &DataSharing, parallel: &Construct) -> Option<Diagnostic> {
-        let needs_copies = match listed.attribute {
+        let asked = match listed.attribute {
             SharingAttribute::Reduction { .. }
             | SharingAttribute::Lastprivate
-            | SharingAttribute::Firstprivate => false,
-            SharingAttribute::Copyprivate => true,
+            | SharingAttribute::Firstprivate => Asked::Shared,
+            SharingAttribute::Copyprivate => Asked::Private,
             _ => return None,
         };
         let symbol = &self.symbols[listed.symbol];
@@ -113,40 +159,47 @@ impl Builder<'_> {
                 .declared_at
                 .is_some_and(|declared| statement.contains_range(declared));
         let has_copies = is_declared_inside || parallel.is_private_to_threads(listed.symbol);
-        if has_copies == needs_copies {
+        if has_copies == (asked == Asked::Private) {
             return None;
         }
-        let name = &symbol.name;
+        let directive = &self.unit.directives[*parallel.directives.last()?];
+        Some(self.needs_other_variable(listed, asked, directive.range))
+    }
+
+    /// A list item that is private in the `parallel` around it and must not be, or the other way round; `said` is where it becomes so.
+    fn needs_other_variable(
+        &self,
+        listed: &DataSharing,
+        asked: Asked,
+        said: TextRange,
+    ) -> Diagnostic {
+        let name = &self.symbols[listed.symbol].name;
         let clause = match listed.attribute {
             SharingAttribute::Reduction { .. } => "reduction",
             SharingAttribute::Lastprivate => "lastprivate",
             SharingAttribute::Copyprivate => "copyprivate",
             _ => "firstprivate",
         };
-        let (asked, place, help) = if needs_copies {
-            (
+        let (asked, place, help) = match asked {
+            Asked::Private => (
                 "private",
                 "one variable for all threads of this `parallel`",
                 format!("declare `{name}` inside the `parallel`, or name it in its `private`"),
-            )
-        } else {
-            (
+            ),
+            Asked::Shared => (
                 "shared",
                 "each thread of this `parallel` has one of its own",
                 format!(
                     "declare `{name}` outside the `parallel`, and do not name it in its clauses"
                 ),
-            )
+            ),
         };
-        let directive = &self.unit.directives[*parallel.directives.last()?];
         let headline = format!(
             "`{clause}` needs a variable that is {asked} in the `parallel` around it: `{name}` is not"
         );
-        Some(
-            Diagnostic::new(Code::SharingConflict, self.at(listed.at), headline)
-                .with_secondary(self.at(directive.range), place)
-                .with_help(help),
-        )
+        Diagnostic::new(Code::SharingConflict, self.at(listed.at), headline)
+            .with_secondary(self.at(said), place)
+            .with_help(help)
     }
 }
 

@@ -3,6 +3,7 @@
 use rex_ir::kernel::{Crew, Plan, SectionsPlan};
 use rex_ir::region::Construct;
 use rex_syntax::TextRange;
+use rex_syntax::cst::Node;
 use rex_syntax::kind::Kind;
 use rex_syntax::omp::clause::ClauseName;
 use rex_syntax::omp::directive::Leaf;
@@ -21,7 +22,7 @@ impl Planner<'_> {
         if self.refuse_unnoticed(construct) {
             return Plan::Nothing;
         }
-        let ranges = self.section_ranges(construct, statement);
+        let ranges = self.section_ranges(statement);
         let sections = self.noting(construct, None, |planner| {
             ranges
                 .into_iter()
@@ -63,37 +64,24 @@ impl Planner<'_> {
         }
     }
 
-    /// The text of each section. Statements in front of the first `section` are one, too.
-    fn section_ranges(&self, construct: &Construct, statement: TextRange) -> Vec<TextRange> {
-        let program = self.program;
-        let node = program.unit.tree.root().smallest_at(statement);
-        let marked = |range: TextRange| {
-            program
-                .constructs_in(range)
-                .map(|(_, inner)| inner)
-                .find(|inner| inner.range == range && inner.leaves.first() == Some(&Leaf::Section))
-                .and_then(|inner| inner.statement)
+    /// The text of each section: from its directive to the next one. Statements in front of the first `section` are one, too.
+    fn section_ranges(&self, statement: TextRange) -> Vec<TextRange> {
+        let unit = &self.program.unit;
+        let block = unit.tree.root().smallest_at(statement);
+        let begun_by = |node: Node<'_>| {
+            let idx = unit.directive_of(node)?;
+            let begins = unit.directives[idx].first() == Some(Leaf::Section);
+            begins.then(|| unit.statement_of(idx)).flatten()
         };
-        let own: Vec<TextRange> = program
-            .constructs_in(statement)
-            .map(|(_, inner)| inner)
-            .filter(|inner| {
-                inner.range != construct.range && inner.leaves.first() == Some(&Leaf::Section)
-            })
-            .map(|inner| inner.range)
-            .collect();
         let mut ranges: Vec<TextRange> = Vec::new();
-        let before = node
-            .children()
-            .filter(|child| child.kind() != Kind::Comment)
-            .map(|child| child.range())
-            .take_while(|range| {
-                !own.iter()
-                    .any(|section| section.intersect(*range).is_some())
-            })
-            .reduce(TextRange::cover);
-        ranges.extend(before);
-        ranges.extend(own.iter().filter_map(|range| marked(*range)));
+        let statements = block.children();
+        for node in statements.filter(|it| it.kind() != Kind::Comment) {
+            match (begun_by(node), ranges.last_mut()) {
+                (Some(first), _) => ranges.push(first.range()),
+                (None, Some(section)) => *section = section.cover(node.range()),
+                (None, None) => ranges.push(node.range()),
+            }
+        }
         ranges
     }
 

@@ -7,11 +7,15 @@ use super::directive::Leaf;
 ///
 /// # Source
 /// OpenMP 5.2, the tables of sections 5 to 16; OpenMP 6.0 for what it adds. A combined directive may have the clauses of its constructs
-/// (5.2, section 17.2), except `nowait` where its construct is inside a `parallel`, and `copyin` on a target construct.
+/// (5.2, section 17.2), except `nowait` where its construct is inside a `parallel`, `copyin` on a target construct, and on `distribute parallel for` those that
+/// need the order of all iterations.
 pub(crate) fn is_allowed(leaves: &[Leaf], name: ClauseName) -> bool {
     leaves.iter().enumerate().any(|(idx, &leaf)| {
         let inside_parallel = leaves[..idx].contains(&Leaf::Parallel);
-        let excluded = (name == ClauseName::Nowait && inside_parallel)
+        let is_divided = leaves[..idx].contains(&Leaf::Distribute) && leaf == Leaf::For;
+        let needs_order = matches!(name, ClauseName::Ordered | ClauseName::Linear);
+        let excluded = (is_divided && needs_order)
+            || (name == ClauseName::Nowait && inside_parallel)
             || (name == ClauseName::Copyin && leaves.contains(&Leaf::Target));
         !excluded && clauses(leaf).contains(&name)
     })

@@ -73,9 +73,23 @@ pub(super) fn exclusions(leaf: Leaf) -> &'static [Exclusion] {
         Leaf::Atomic => &[
             ORDERS,
             OneOf(&[Read, Write, Update]),
-            Beside(&[Read, Write], &[Capture, Compare, Fail, Weak]),
+            Beside(&[Read, Write], &[Capture, Compare]),
             Beside(&[Read], &[AcqRel, Release]),
             Beside(&[Write], &[AcqRel, Acquire]),
+        ],
+        _ => &[],
+    }
+}
+
+/// Clauses of a construct that say something of what another clause asks for: the clause, and the one that it needs.
+///
+/// # Source
+/// OpenMP 5.2, the restrictions of section 15.8.4.
+pub(super) fn companions(leaf: Leaf) -> &'static [(ClauseName, ClauseName)] {
+    match leaf {
+        Leaf::Atomic => &[
+            (ClauseName::Fail, ClauseName::Compare),
+            (ClauseName::Weak, ClauseName::Compare),
         ],
         _ => &[],
     }

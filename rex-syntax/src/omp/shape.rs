@@ -139,6 +139,7 @@ pub(crate) fn is_unique(name: ClauseName) -> bool {
             | DeviceSafesync
             | DeviceType
             | DistSchedule
+            | DynamicAllocators
             | Fail
             | Filter
             | Final
@@ -149,6 +150,7 @@ pub(crate) fn is_unique(name: ClauseName) -> bool {
             | Hint
             | If
             | Inbranch
+            | Match
             | Mergeable
             | Message
             | Nocontext
@@ -167,14 +169,21 @@ pub(crate) fn is_unique(name: ClauseName) -> bool {
             | Read
             | Relaxed
             | Release
+            | ReverseOffload
             | Safelen
             | Schedule
+            | SelfMaps
             | SeqCst
             | Severity
+            | Simd
             | Simdlen
             | Sizes
             | ThreadLimit
+            | Threads
+            | UnifiedAddress
+            | UnifiedSharedMemory
             | Untied
+            | Update
             | Weak
             | Write
     )
@@ -234,7 +243,8 @@ pub(crate) fn words(name: ClauseName) -> &'static [&'static str] {
         Order => &["concurrent", "reproducible", "unconstrained"],
         Bind => &["teams", "parallel", "thread"],
         DeviceType => &["host", "nohost", "any"],
-        AtomicDefaultMemOrder | Fail => &["seq_cst", "acq_rel", "acquire", "release", "relaxed"],
+        AtomicDefaultMemOrder => &["seq_cst", "acq_rel", "acquire", "release", "relaxed"],
+        Fail => &["seq_cst", "acquire", "relaxed"],
         At => &["compilation", "execution"],
         Severity => &["fatal", "warning"],
         Default => &[

@@ -7,7 +7,7 @@ use crate::diag::Code;
 use crate::lex::slice;
 use crate::omp::allowed::{constructs_with, is_allowed};
 use crate::omp::clause::{Clause, ClauseName};
-use crate::omp::restrictions::{Exclusion, exclusions, map_types, needed_clauses};
+use crate::omp::restrictions::{Exclusion, companions, exclusions, map_types, needed_clauses};
 use crate::omp::shape::is_unique;
 
 impl Parser<'_> {
@@ -98,6 +98,7 @@ impl Parser<'_> {
             );
         }
         self.report_exclusions(clauses);
+        self.report_companions(clauses);
         let Some((refused, choice)) = map_types(leaf) else {
             return;
         };
@@ -117,6 +118,29 @@ impl Parser<'_> {
                     .with_help("write one of these, or leave the type out where it has a default");
                 self.diagnostics.push(diagnostic);
             }
+        }
+    }
+
+    /// Reports clauses without the one that they need.
+    fn report_companions(&mut self, clauses: &[Clause]) {
+        let has = |name| clauses.iter().any(|clause| clause.name == name);
+        let leaves = self.leaves.iter();
+        let rules: Vec<(ClauseName, ClauseName)> = leaves
+            .flat_map(|leaf| companions(*leaf))
+            .copied()
+            .filter(|(_, needed)| !has(*needed))
+            .collect();
+        for clause in clauses {
+            let Some((_, needed)) = rules.iter().find(|(name, _)| *name == clause.name) else {
+                continue;
+            };
+            let (spelling, needed) = (clause.name.spelling(), needed.spelling());
+            self.push_error(
+                Code::MissingClause,
+                clause.name_range,
+                format!("`{spelling}` needs a clause `{needed}`"),
+                format!("add `{needed}`, or leave `{spelling}` out"),
+            );
         }
     }
 

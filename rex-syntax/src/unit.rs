@@ -8,6 +8,7 @@ use text_size::{TextRange, TextSize};
 use crate::attribute;
 use crate::cst::{self, Node, Tree};
 use crate::diag::{Code, Diagnostic, Diagnostics};
+use crate::edit::EditSet;
 use crate::expansion::Expansion;
 use crate::kind::{Field, Kind};
 use crate::macros::MacroTable;
@@ -69,6 +70,7 @@ pub fn read_unit(
     let mut unit = read_working(sources, working, read, expansion.clone(), &mut found);
     for _ in 0..MAX_ROUNDS {
         let edits = resolve::edits(&unit);
+        diagnostics.extend(of_written_out(&unit, &edits, &found));
         let derived = match edits.is_empty() {
             true => working,
             false => derive(sources, working, &edits),
@@ -86,6 +88,25 @@ pub fn read_unit(
     unit.for_devices_only = resolve::for_devices_only(&unit);
     diagnostics.extend(found);
     unit
+}
+
+/// What was found wrong with the directives that edits write out: the next reading does not see them.
+fn of_written_out(unit: &Unit, edits: &EditSet, found: &Diagnostics) -> Diagnostics {
+    // What else an edit covers is there again afterwards.
+    let written_out: Vec<&Directive> = edits
+        .edits()
+        .iter()
+        .filter_map(|edit| unit.directives_in(edit.range).next())
+        .filter(|it| it.first().is_some_and(resolve::stands_for_text))
+        .collect();
+    let mut kept = Diagnostics::new();
+    for diagnostic in found.iter() {
+        let at = diagnostic.primary.at.range;
+        if written_out.iter().any(|it| it.range.contains_range(at)) {
+            kept.push(diagnostic.clone());
+        }
+    }
+    kept
 }
 
 /// Reads a working file as it is.

@@ -170,6 +170,15 @@ impl Builder<'_> {
         }
     }
 
+    /// Reports the `declare variant` directives that no function follows; host compilers do not see them.
+    pub(super) fn check_variants(&mut self) {
+        for directive in resolve::variants_of_nothing(self.unit) {
+            let headline = "`declare variant` needs a declaration of a function behind it";
+            let help = "put it directly in front of the function whose variant it declares";
+            self.report(Code::MissingStatement, directive.range, headline, help);
+        }
+    }
+
     /// `default` for one of several constructs that could have it.
     fn check_named_default(&mut self, construct: ConstructId, clause: &Clause) {
         let Some(named) = &clause.applies_to else {

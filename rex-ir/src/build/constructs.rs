@@ -34,6 +34,7 @@ impl<'u> Builder<'u> {
                 _ => {}
             }
         }
+        self.report_open(&open);
         self.complete_declare_target();
     }
 
@@ -53,6 +54,7 @@ impl<'u> Builder<'u> {
     /// Every executable directive of the unit, as constructs.
     pub(super) fn read_constructs(&mut self) {
         self.check_inductions();
+        self.check_variants();
         let unit = self.unit;
         let mut merged = vec![false; unit.directives.len()];
         for first in 0..unit.directives.len() {

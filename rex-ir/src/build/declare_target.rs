@@ -3,7 +3,7 @@
 use rex_syntax::TextRange;
 use rex_syntax::diag::{Code, Diagnostic};
 use rex_syntax::lex;
-use rex_syntax::omp::clause::{Clause, ClauseName};
+use rex_syntax::omp::clause::{Clause, ClauseName, Locator};
 use rex_syntax::omp::directive::{Directive, Leaf};
 use rex_syntax::source::Language;
 use smol_str::SmolStr;
@@ -66,8 +66,23 @@ impl Builder<'_> {
             };
             for item in clause.items() {
                 let name = item.locator.root();
+                if matches!(&item.locator, Locator::Path(path) if !path.steps.is_empty()) {
+                    let headline = "`declare target` takes whole variables: this is a part of one";
+                    let help = format!("name `{}`", self.text(name));
+                    self.report(Code::MapListItem, item.range, headline, help);
+                    continue;
+                }
                 self.declare_target_name(name, storage);
             }
+        }
+    }
+
+    /// Reports the ranges that nothing ends: nothing in them is declared.
+    pub(super) fn report_open(&mut self, open: &[Open]) {
+        for Open { begin, .. } in open {
+            let headline = "nothing ends this `declare target`";
+            let help = "write `#pragma omp end declare target` behind what it declares";
+            self.report(Code::MissingStatement, *begin, headline, help);
         }
     }
 
@@ -141,10 +156,49 @@ impl Builder<'_> {
                 return self.check_static_local(symbol, name);
             }
             self.check_static_member(symbol, storage, name);
+            if let Some(diagnostic) = self.cannot_live_there(symbol, storage, name) {
+                self.diagnostics.push(diagnostic);
+                return;
+            }
             self.declare_target.insert(symbol, storage);
         } else {
+            if storage == DeviceStorage::Link {
+                let headline = format!("`link` takes variables: `{text}` is none");
+                let help = "write `enter` in place of `link`";
+                self.report(Code::MapListItem, name, headline, help);
+            }
             self.declare_target_function(text);
         }
+    }
+
+    /// Why a variable cannot live on the device as a directive says: it is one of a function's call, or lives there in another way.
+    fn cannot_live_there(
+        &self,
+        symbol: SymbolId,
+        storage: DeviceStorage,
+        at: TextRange,
+    ) -> Option<Diagnostic> {
+        let found = &self.symbols[symbol];
+        let name = &found.name;
+        if found.kind.is_automatic() {
+            let headline =
+                format!("`{name}` is a variable of a call, which `declare target` cannot name");
+            return Some(
+                Diagnostic::new(Code::MapListItem, self.at(at), headline)
+                    .with_help("map it, or declare it outside of the function"),
+            );
+        }
+        let links = |storage: DeviceStorage| storage == DeviceStorage::Link;
+        // What is wrong with static members has been said.
+        let is_listed = matches!(storage, DeviceStorage::Link | DeviceStorage::Enter)
+            && found.kind != SymbolKind::StaticField;
+        let known = self.declare_target.get(&symbol).copied()?;
+        (is_listed && links(known) != links(storage)).then(|| {
+            let headline = format!("`{name}` cannot be in `link` and in another list");
+            Diagnostic::new(Code::MapListItem, self.at(at), headline).with_help(
+                "name it in `enter` to have it on the device always, or in `link` to map it where it is used",
+            )
+        })
     }
 
     /// The device's form of a function has its own static variables; regions of a function would have to share one with it.

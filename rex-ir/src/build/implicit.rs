@@ -197,6 +197,11 @@ impl Builder<'_> {
         let CapturedObject::Variable(symbol) = object else {
             return;
         };
+        // The extents of an array come with it.
+        let named = self.scopes.resolve(&self.symbols, self.text(at), at);
+        if named.is_some_and(|named| named != symbol) {
+            return;
+        }
         let name: SmolStr = self.symbols[symbol].name.clone();
         let diagnostic = Diagnostic::new(
             Code::UndeterminedVariable,

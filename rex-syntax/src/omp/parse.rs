@@ -6,6 +6,7 @@
 mod argument_rules;
 mod arguments;
 mod rules;
+mod selectors;
 
 use text_size::TextRange;
 
@@ -141,12 +142,23 @@ impl<'p> Parser<'p> {
         match self.leaves.first()? {
             Leaf::Cancel | Leaf::CancellationPoint => self.cancelled_construct(),
             _ if self.peek() == "(" => Some(self.parenthesized().0),
+            Leaf::DeclareVariant => {
+                self.push_error(
+                    Code::ClauseSyntax,
+                    cover(&self.tokens[..self.at])?,
+                    "`declare variant` names no function",
+                    "write its name in parentheses: `declare variant(name) match(..)`",
+                );
+                None
+            }
             _ => None,
         }
     }
 
     /// The construct that `cancel` and `cancellation point` name.
     fn cancelled_construct(&mut self) -> Option<TextRange> {
+        // In an attribute, commas may separate all words.
+        self.at += usize::from(self.peek() == ",");
         let word = self.tokens.get(self.at).filter(|_| {
             matches!(
                 self.peek(),

@@ -20,7 +20,7 @@ pub(super) fn needed_clauses(leaf: Leaf) -> &'static [ClauseName] {
         Leaf::Interop => &[Init, Use, Destroy, Nowait],
         Leaf::Depobj => &[Depend, Init, Update, Destroy],
         Leaf::DeclareMapper => &[Map],
-        Leaf::BeginDeclareVariant => &[Match],
+        Leaf::DeclareVariant | Leaf::BeginDeclareVariant => &[Match],
         // Any that they take.
         Leaf::Allocators | Leaf::Requires => allowed::clauses(leaf),
         _ => &[],

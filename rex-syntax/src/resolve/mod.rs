@@ -21,28 +21,11 @@ use crate::omp::directive::Leaf;
 use crate::unit::Unit;
 
 pub use induction::{Refusal, refused_induction};
-pub use variant::{VARIANT_SUFFIX, VariantCall};
+pub use variant::{VARIANT_SUFFIX, VariantCall, variants_of_nothing};
 pub(crate) use variant::{calls, device_bodies, for_devices_only};
 
 /// The edits of one round; none when everything is written out.
 pub(crate) fn edits(unit: &Unit) -> EditSet {
-    let stands_for_text = |leaf: Leaf| {
-        matches!(
-            leaf,
-            Leaf::Metadirective
-                | Leaf::BeginMetadirective
-                | Leaf::BeginDeclareVariant
-                | Leaf::Dispatch
-                | Leaf::Tile
-                | Leaf::Stripe
-                | Leaf::Split
-                | Leaf::Unroll
-                | Leaf::Interchange
-                | Leaf::Reverse
-                | Leaf::Fuse
-                | Leaf::DeclareInduction
-        )
-    };
     let any = unit
         .directives
         .iter()
@@ -69,6 +52,25 @@ pub(crate) fn edits(unit: &Unit) -> EditSet {
         .map(|round| round(unit))
         .find(|edits| !edits.is_empty())
         .unwrap_or_default()
+}
+
+/// Whether a directive is written out: another text takes its place.
+pub(crate) fn stands_for_text(leaf: Leaf) -> bool {
+    matches!(
+        leaf,
+        Leaf::Metadirective
+            | Leaf::BeginMetadirective
+            | Leaf::BeginDeclareVariant
+            | Leaf::Dispatch
+            | Leaf::Tile
+            | Leaf::Stripe
+            | Leaf::Split
+            | Leaf::Unroll
+            | Leaf::Interchange
+            | Leaf::Reverse
+            | Leaf::Fuse
+            | Leaf::DeclareInduction
+    )
 }
 
 /// Ranges of the parts of a text between separators outside brackets and strings.

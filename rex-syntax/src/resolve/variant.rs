@@ -77,24 +77,27 @@ fn variants(unit: &Unit) -> Vec<Variant<'_>> {
     if directives.peek().is_none() {
         return found;
     }
-    let declarations = declared_functions(unit);
+    let declarations = declarations(unit);
     for directive in directives {
         let Some(argument) = directive.argument else {
             continue;
         };
         let parts = split(slice(text, argument), ':');
         let name = parts.last().map_or("", |name| name.trim());
-        // The first function that is declared behind the directive.
-        let end = directive.range.end();
-        let behind = declarations.partition_point(|node| node.range().start() < end);
-        let Some(declaration) = declarations.get(behind).copied() else {
+        let declares = |node: &&Node<'_>, name: &str| {
+            function_name(**node).is_some_and(|found| found.text() == name)
+        };
+        let declaration = match parts.as_slice() {
+            [base, _] => {
+                let mut all = declarations.iter();
+                all.find(|node| declares(node, base.trim())).copied()
+            }
+            _ => declared_behind(&declarations, directive),
+        };
+        let named = declaration.and_then(|node| Some((node, function_name(node)?.text())));
+        let Some((declaration, base)) = named else {
             continue;
         };
-        let base = match parts.as_slice() {
-            [base, _] => Some(base.trim()),
-            _ => function_name(declaration).map(Node::text),
-        };
-        let Some(base) = base else { continue };
         let selector = directive
             .clause(ClauseName::Match)
             .map_or(String::new(), |clause| one_line(inside(text, clause)));
@@ -120,17 +123,49 @@ fn variants(unit: &Unit) -> Vec<Variant<'_>> {
     found
 }
 
-/// Every declaration of a function, in source order.
-fn declared_functions(unit: &Unit) -> Vec<Node<'_>> {
-    unit.tree
-        .nodes()
-        .filter(|node| {
-            matches!(
-                node.kind(),
-                Kind::FunctionDefinition | Kind::Declaration | Kind::FieldDeclaration
-            ) && function_name(*node).is_some()
-        })
+/// The `declare variant` directives that no declaration of a function follows.
+pub fn variants_of_nothing(unit: &Unit) -> Vec<&Directive> {
+    let declares = |it: &&Directive| it.first() == Some(Leaf::DeclareVariant);
+    let mut directives = unit.directives.iter().filter(declares).peekable();
+    if directives.peek().is_none() {
+        return Vec::new();
+    }
+    let declarations = declarations(unit);
+    let text = unit.tree.text();
+    let names_base = |it: &Directive| {
+        let argument = it.argument.map_or("", |argument| slice(text, argument));
+        split(argument, ':').len() > 1
+    };
+    let has_function = |it: &Directive| declared_behind(&declarations, it).is_some_and(is_function);
+    directives
+        .filter(|it| !names_base(it) && !has_function(it))
         .collect()
+}
+
+/// Every declaration of a function or a variable, in source order.
+fn declarations(unit: &Unit) -> Vec<Node<'_>> {
+    let declares = |node: &Node<'_>| {
+        matches!(
+            node.kind(),
+            Kind::FunctionDefinition | Kind::Declaration | Kind::FieldDeclaration
+        )
+    };
+    unit.tree.nodes().filter(declares).collect()
+}
+
+/// Whether a declaration is one of a function.
+fn is_function(declaration: Node<'_>) -> bool {
+    let declarator = declaration.field(Field::Declarator);
+    declaration.kind() == Kind::FunctionDefinition
+        || std::iter::successors(declarator, |node| node.field(Field::Declarator))
+            .any(|node| node.kind() == Kind::FunctionDeclarator)
+}
+
+/// The first declaration behind a directive.
+fn declared_behind<'u>(declarations: &[Node<'u>], directive: &Directive) -> Option<Node<'u>> {
+    let end = directive.range.end();
+    let behind = declarations.partition_point(|node| node.range().start() < end);
+    declarations.get(behind).copied()
 }
 
 /// The variants of a function, most important first, with the conditions under which they are called.

@@ -71,6 +71,7 @@ impl<'p> Parser<'p> {
         {
             modifiers.retain(|modifier| !applies_to.range.contains_range(modifier.range));
         }
+        self.check_selector(name, tokens);
         self.check_words(name, &argument);
         self.check_reduction(name, &argument);
         self.check_variables(name, &argument);
@@ -391,7 +392,7 @@ fn scoped_name(text: &str, tokens: &[Token]) -> Option<usize> {
 }
 
 /// The first colon outside brackets that belongs to no `?:`.
-fn top_level_colon(text: &str, tokens: &[Token]) -> Option<usize> {
+pub(super) fn top_level_colon(text: &str, tokens: &[Token]) -> Option<usize> {
     let mut depth = 0usize;
     let mut n_questions = 0usize;
     for (idx, token) in tokens.iter().enumerate() {

@@ -2,14 +2,14 @@
 //!
 //! Calls mean the variants of functions that the host calls. Promises about the program (`assume`, `assumes`) are left out. A dependence on `omp_all_memory` becomes a wait before a task that is done at once.
 
-use rex_ir::region::{Construct, ConstructId, SharingAttribute};
+use rex_ir::region::{CanonicalLoop, Construct, ConstructId, SharingAttribute};
 use rex_ir::ty::Category;
-use rex_syntax::TextRange;
 use rex_syntax::edit::EditSet;
 use rex_syntax::layout::indent_at;
 use rex_syntax::lex::{Token, significant_tokens};
 use rex_syntax::omp::clause::{Clause, ClauseName};
 use rex_syntax::omp::directive::{Directive, Leaf};
+use rex_syntax::{TextRange, TextSize};
 
 use super::Host;
 
@@ -47,6 +47,7 @@ impl Host<'_> {
             }
         }
         words.extend(self.collapsed_perfectly(inside));
+        words.extend(self.assigned_first_values(inside));
         for call in &unit.variant_calls {
             if inside.contains_range(call.at) && self.program.text(call.at) != call.host {
                 words.push((call.at, call.host.to_string()));
@@ -151,6 +152,52 @@ impl Host<'_> {
                 words.push((clause.range, text));
             }
         }
+        words
+    }
+
+    /// `for (int i{0}; ..)` and `for (int i(0); ..)` of a directive, with the `=` that GCC asks for.
+    fn assigned_first_values(&self, inside: TextRange) -> Vec<(TextRange, String)> {
+        let program = self.program;
+        let source = program.source();
+        let loops = program.nests.iter().flat_map(|(_, nest)| &nest.loops);
+        let is_meant = |canonical: &&CanonicalLoop| {
+            let category = program.types.category(canonical.ty);
+            canonical.declares_variable
+                && canonical.element.is_none()
+                && inside.contains_range(canonical.range)
+                && matches!(category, Category::Scalar | Category::Pointer)
+        };
+        let mut words: Vec<(TextRange, String)> = Vec::new();
+        for canonical in loops.filter(is_meant) {
+            let value = canonical.lower;
+            let before = source[..usize::from(value.start())].trim_end();
+            let after = &source[usize::from(value.end())..];
+            let behind = after.len() - after.trim_start().len();
+            let opened = before.strip_suffix(['{', '(']);
+            let outside = opened.unwrap_or(before).trim_end();
+            let one = TextSize::of('(');
+            let [start, end] = match opened {
+                // `(0)` and `{0}` as they are
+                None if program.text(value).starts_with(['{', '(']) => {
+                    [value.start(), value.end() - one]
+                }
+                Some(_) => [
+                    TextSize::of(before) - one,
+                    value.end() + TextSize::of(&after[..behind]),
+                ],
+                None => continue,
+            };
+            let is_list = source[usize::from(start)..].starts_with('{');
+            let is_assigned = outside.ends_with('=');
+            if is_assigned && !is_list {
+                continue;
+            }
+            let open = if is_assigned { "(" } else { " = (" };
+            words.push((TextRange::at(start, one), open.to_string()));
+            words.push((TextRange::at(end, one), ")".to_string()));
+        }
+        words.sort_by_key(|(at, _)| at.start());
+        words.dedup();
         words
     }
 

@@ -153,7 +153,9 @@ impl Scan<'_> {
         if place.begins_statement && place.bracket.is_none() && self.language == Language::C {
             self.repair_old_style_function(idx, mask);
         }
-        if place.begins_statement && matches!(place.bracket, None | Some(Bracket::Block)) {
+        let is_in_block = matches!(place.bracket, None | Some(Bracket::Block));
+        let begins_loop = self.before(idx) == "(" && idx >= 2 && self.token_text(idx - 2) == "for";
+        if place.begins_statement && is_in_block || begins_loop {
             self.repair_pointer_to_array(idx, mask);
         }
         let begins_declaration = place.begins_statement || matches!(self.before(idx), "(" | ",");

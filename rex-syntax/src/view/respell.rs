@@ -74,6 +74,7 @@ impl Scan<'_> {
                 mask.put(token.range.start(), "decltype");
                 1
             }
+            "operator" if matches!(self.before(idx), "." | "->") => self.join_operator(idx, mask),
             "typeof" | "__typeof__" | "__typeof" | "typeof_unqual"
                 if self.language == Language::C && self.opens(idx + 1) =>
             {
@@ -217,8 +218,7 @@ impl Scan<'_> {
         let is_call = self.opens(idx + 3) && !matches!(self.token_text(idx + 4), "*" | "^" | ")");
         let is_expression = is_call
             || first == "sizeof"
-            || (idx + 2..idx + length.max(2))
-                .any(|at| matches!(self.token_text(at), "[" | "." | "->" | "+" | "-"));
+            || (idx + 2..idx + length.max(2)).any(|at| self.is_operator_of_values(at));
         if length == 0 || (begins_type && !is_expression) {
             return 0;
         }
@@ -227,6 +227,44 @@ impl Scan<'_> {
             mask.join(start.cover(end));
         }
         length
+    }
+
+    /// `a.operator+(b)`: the operator's name becomes one name.
+    fn join_operator(&self, idx: usize, mask: &mut Mask) -> usize {
+        let symbol = idx + 1;
+        let end = match (self.token_text(symbol), self.token_text(symbol + 1)) {
+            ("(", ")") | ("[", "]") => symbol + 2,
+            // `operator int()`
+            (word, _) if word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') => {
+                let opens = |at: &usize| matches!(self.token_text(*at), "(" | "" | ";");
+                (symbol..).find(opens).unwrap_or(symbol)
+            }
+            _ => symbol + 1,
+        };
+        let ends = [idx, end - 1].map(|at| self.tokens.get(at).map(|token| token.range));
+        if let [Some(start), Some(end)] = ends {
+            mask.join(start.cover(end));
+        }
+        end - idx
+    }
+
+    /// Whether a token is an operator that no type without declared names has.
+    fn is_operator_of_values(&self, at: usize) -> bool {
+        match self.token_text(at) {
+            // `T *const`, and not `a * b`
+            "*" => {
+                let next = self.token_text(at + 1);
+                let is_word = next.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
+                is_word
+                    && !matches!(
+                        next.trim_matches('_'),
+                        "const" | "volatile" | "restrict" | "Atomic"
+                    )
+            }
+            "[" | "." | "->" | "+" | "-" | "/" | "%" | "==" | "!=" | "<" | ">" | "<=" | ">="
+            | "&&" | "||" | "!" | "?" | "&" | "|" | "<<" | ">>" | "~" => true,
+            _ => false,
+        }
     }
 
     /// `offsetof(T, a.b[2])`: the grammars take one name.

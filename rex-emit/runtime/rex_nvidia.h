@@ -836,6 +836,31 @@ template <typename Value> struct __attribute__((__visibility__("default"))) rex_
   REX_DEVICE Value &rex_object() { return *reinterpret_cast<Value *>(bytes); }
 };
 
+/// What a reference to a Target is bound to: rex_bind<Target, decltype((x))>(x) is the object x of the device or a part of it, or a
+/// new object with the value of x.
+template <typename Target, typename Object>
+REX_DEVICE typename std::enable_if<std::is_convertible<Object *, Target *>::value, Target *>::type rex_bound(Object &object) {
+  return &object;
+}
+template <typename Target, typename Object>
+REX_DEVICE typename std::enable_if<!std::is_convertible<Object *, Target *>::value, Target *>::type rex_bound(Object &object) {
+  return new Target(static_cast<Target>(object));
+}
+template <typename Target, typename Expression>
+REX_DEVICE typename std::enable_if<std::is_reference<Expression>::value, Target *>::type
+rex_bind(typename std::remove_reference<Expression>::type &&object) {
+  return rex_bound<Target>(object);
+}
+template <typename Target, typename Expression>
+REX_DEVICE typename std::enable_if<std::is_reference<Expression>::value, Target *>::type
+rex_bind(typename std::remove_reference<Expression>::type &object) {
+  return rex_bound<Target>(object);
+}
+template <typename Target, typename Value>
+REX_DEVICE typename std::enable_if<!std::is_reference<Value>::value, Target *>::type rex_bind(Value &&value) {
+  return rex_bound<Target>(*new Value(static_cast<Value &&>(value)));
+}
+
 /// The type of an enumeration without a name, by one of its constants.
 #define REX_ENUM_OF(constant) decltype(constant)
 
@@ -962,8 +987,16 @@ template <typename Value> struct rex_captured {
       (sizeof(Value) > sizeof(uint64_t));
   typedef typename std::conditional<is_object, Value &, Plain>::type rex_type;
   static REX_DEVICE rex_type rex_get(uint64_t slot) { return rex_get(slot, std::integral_constant<bool, is_object>()); }
+  /// What a reduction combines into: the object, or for a value an object that nobody else reads.
+  static REX_DEVICE Plain *rex_place(uint64_t slot) { return rex_place(slot, std::integral_constant<bool, is_object>()); }
 
 private:
+  static REX_DEVICE Plain *rex_place(uint64_t slot, std::true_type) { return reinterpret_cast<Plain *>(slot); }
+  static REX_DEVICE Plain *rex_place(uint64_t slot, std::false_type) {
+    static Plain unread;
+    unread = rex_literal<Plain>(slot);
+    return &unread;
+  }
   static REX_DEVICE rex_type rex_get(uint64_t slot, std::true_type) { return *reinterpret_cast<Value *>(slot); }
   static REX_DEVICE rex_type rex_get(uint64_t slot, std::false_type) { return rex_literal<Plain>(slot); }
 };
@@ -1148,6 +1181,10 @@ private:
   Element *base_;
   uint64_t extent_;
 };
+
+/// The pointer that an array of run-time length becomes, where a type is deduced from it.
+template <typename Element> REX_DEVICE Element *rex_decay(const rex_view<Element, 1> &array) { return array.rex_base(); }
+template <typename Element> REX_DEVICE Element *rex_decay(Element *array) { return array; }
 
 // ---- Truth values of C that are counted -----------------------------------------------------------------
 

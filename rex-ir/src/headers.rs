@@ -280,3 +280,17 @@ pub(crate) fn find<'u>(unit: &'u Unit, name: &str, kind: DeclKind) -> Option<Dec
         )
     })
 }
+
+/// Whether a class declares a function of this name that is `constexpr`.
+pub fn declares_constexpr(class: &str, name: &str) -> bool {
+    let mut is_constexpr = false;
+    let mut tokens = lex::significant_tokens(class, lex::whole(class));
+    tokens.any(|token| {
+        match token.text(class) {
+            "constexpr" => is_constexpr = true,
+            ";" | "{" | "}" => is_constexpr = false,
+            word => return is_constexpr && word == name,
+        }
+        false
+    })
+}

@@ -154,11 +154,51 @@ pub struct TemplateHead {
     pub arguments: SmolStr,
 }
 
+impl TemplateHead {
+    /// One head for all, with the packs last: arguments that are written for a pack go to its end.
+    pub fn joined(heads: &[TemplateHead]) -> Option<TemplateHead> {
+        let mut pairs: Vec<(&str, &str)> = heads
+            .iter()
+            .flat_map(|head| {
+                pieces(&head.parameters)
+                    .into_iter()
+                    .zip(pieces(&head.arguments))
+            })
+            .collect();
+        pairs.sort_by_key(|(_, argument)| argument.ends_with("..."));
+        let join = |parts: Vec<&str>| SmolStr::from(parts.join(", "));
+        (!pairs.is_empty()).then(|| TemplateHead {
+            parameters: join(pairs.iter().map(|(parameter, _)| *parameter).collect()),
+            arguments: join(pairs.iter().map(|(_, argument)| *argument).collect()),
+        })
+    }
+
+    /// How many of the parameters are packs.
+    pub fn n_packs(&self) -> usize {
+        let arguments = pieces(&self.arguments).into_iter();
+        arguments
+            .filter(|argument| argument.ends_with("..."))
+            .count()
+    }
+}
+
+/// What commas divide outside of brackets.
+fn pieces(list: &str) -> Vec<&str> {
+    let mut depth = 0i32;
+    let divides = |c: char| {
+        depth += i32::from(matches!(c, '<' | '(' | '[' | '{'));
+        depth -= i32::from(matches!(c, '>' | ')' | ']' | '}'));
+        depth == 0 && c == ','
+    };
+    let pieces = list.split(divides).map(str::trim);
+    pieces.filter(|piece| !piece.is_empty()).collect()
+}
+
 impl DeviceStorage {
     /// Whether device code reaches the variable through a pointer.
     pub fn is_behind_pointer(self) -> bool {
         match self {
-            DeviceStorage::Link | DeviceStorage::Shared => true,
+            DeviceStorage::Link | DeviceStorage::Shared | DeviceStorage::Bound => true,
             DeviceStorage::Enter
             | DeviceStorage::Constructed
             | DeviceStorage::Constant
@@ -176,7 +216,10 @@ impl DeviceStorage {
     pub fn has_entry(self) -> bool {
         !matches!(
             self,
-            DeviceStorage::Constant | DeviceStorage::Local | DeviceStorage::Group
+            DeviceStorage::Constant
+                | DeviceStorage::Local
+                | DeviceStorage::Bound
+                | DeviceStorage::Group
         )
     }
 }
@@ -192,6 +235,8 @@ pub enum DeviceStorage {
     Shared,
     /// A copy of its own that a kernel constructs: its initializer is computed at run time.
     Constructed,
+    /// A reference, which a kernel binds to objects of the device: the device has a pointer that the host does not know, without an entry.
+    Bound,
     /// A constant, copied into the device file without an entry.
     Constant,
     /// `declare target local`: a copy of its own that the host does not know, without an entry.

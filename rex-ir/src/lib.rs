@@ -41,6 +41,7 @@ pub mod print;
 pub mod program;
 pub mod region;
 mod same_class;
+pub mod starters;
 pub mod static_member;
 pub mod symbol;
 pub mod symbol_index;

@@ -86,6 +86,11 @@ pub fn argument(variable: &str) -> SmolStr {
     format_smolstr!("{variable}{ARGUMENT_SUFFIX}")
 }
 
+/// Name of the parameter that carries `variable`, if the pointer behind it has the name [`argument`].
+pub fn slot_of(variable: &str) -> SmolStr {
+    format_smolstr!("{variable}__slot")
+}
+
 /// The device symbol of a variable, as a C++ compiler makes it of [`device_identifier`] and the namespaces around.
 ///
 /// # Source

@@ -21,6 +21,7 @@ use crate::lifecycle::Lifecycle;
 use crate::map::{Lvalue, MapArrays, Mapper};
 use crate::region::{Construct, DataConstruct, LoopNest, ReductionOperation, Region};
 use crate::same_class::ClassComparison;
+use crate::starters::Starter;
 use crate::static_member::StaticMember;
 use crate::symbol::{ScopeTree, Symbol, SymbolId, SymbolKind};
 use crate::symbol_index::SymbolIndex;
@@ -44,6 +45,8 @@ pub struct Program {
     pub function_index: FunctionIndex,
     /// Names that pragmas make weak.
     pub weak_names: FxHashSet<SmolStr>,
+    /// Functions that run before `main` or behind it.
+    pub starters: Vec<Starter>,
     /// Types.
     pub types: TypeTable,
     /// The classes of the unit that make functions of a name their friends.
@@ -128,6 +131,8 @@ pub struct DeviceCode {
     pub header_functions: Vec<SmolStr>,
     /// Functions of other files that device code calls.
     pub external_functions: IndexSet<SmolStr>,
+    /// Functions that run when a device gets the file's code, before its variables are constructed, in the order of their calls: those with the attribute `constructor`.
+    pub starters: Vec<FunctionId>,
     /// Functions that device code perhaps calls and that devices cannot have: they are declared.
     pub left_out: IndexSet<FunctionId>,
     /// Who executes a piece of code is not the same wherever the code asks for it, so that kernels keep account of it.
@@ -334,6 +339,19 @@ impl Program {
             && found.declaration.is_some_and(|declaration| {
                 self.text(declaration).split_whitespace().next() == Some("extern")
             })
+    }
+
+    /// The variables of the device that begin with what a kernel of this file computes, in the order of their definitions.
+    pub fn begun_in_kernel(&self) -> impl Iterator<Item = (SymbolId, DeviceStorage)> + '_ {
+        let variables = self.device_code.variables.iter().copied();
+        // What is declared first and defined later begins where it is defined.
+        variables.filter(|(symbol, storage)| match storage {
+            DeviceStorage::Bound => !self.is_external(*symbol),
+            DeviceStorage::Constructed => {
+                !self.is_external(*symbol) || self.definition(*symbol).is_none()
+            }
+            _ => false,
+        })
     }
 
     /// Whether a variable is the file's own: `static`, or of a namespace without a name.

@@ -3,6 +3,8 @@
 //! A type keeps the words the user wrote (`size_t`, `struct cell`, `T`) and knows, where it could be found out, what they mean. Kernel signatures are
 //! printed from the words; the meaning decides how a variable travels to the device.
 
+use std::collections::BTreeSet;
+
 use indexmap::IndexSet;
 use la_arena::{Arena, Idx};
 use rex_syntax::TextRange;
@@ -194,6 +196,8 @@ pub struct Field {
 #[derive(Clone, Debug, Default)]
 pub struct TypeTable {
     types: IndexSet<Type>,
+    /// Names of classes that variables or functions have too, so that only `struct` says which is meant.
+    pub(crate) hidden: BTreeSet<SmolStr>,
     /// The records.
     pub records: Arena<Record>,
 }
@@ -484,9 +488,9 @@ impl TypeTable {
     pub fn declare_mutable(&self, id: TypeId, name: &str) -> String {
         let ty = self.get(id);
         match &ty.kind {
-            TypeKind::Named { spelling, .. } => {
+            TypeKind::Named { spelling, meaning } => {
                 let gap = if name.is_empty() { "" } else { " " };
-                format!("{spelling}{gap}{name}")
+                format!("{}{spelling}{gap}{name}", self.keyword(spelling, meaning))
             }
             TypeKind::Pointer(to) => {
                 self.declarator(*to, self.prefixed(*to, "*", "", name.to_string()))
@@ -507,6 +511,19 @@ impl TypeTable {
         self.declarator(id, String::new())
     }
 
+    /// What stands in front of the name of a hidden class.
+    fn keyword(&self, spelling: &SmolStr, meaning: &Meaning) -> &'static str {
+        let Meaning::Record(record) = meaning else {
+            return "";
+        };
+        let is_union = record.is_some_and(|record| self.records[record].is_union);
+        match (self.hidden.contains(spelling), is_union) {
+            (false, _) => "",
+            (true, false) => "struct ",
+            (true, true) => "union ",
+        }
+    }
+
     fn declarator(&self, id: TypeId, inner: String) -> String {
         let ty = self.get(id);
         let qualifiers = match (ty.is_const, ty.is_volatile) {
@@ -516,9 +533,10 @@ impl TypeTable {
             (true, true) => "const volatile ",
         };
         match &ty.kind {
-            TypeKind::Named { spelling, .. } => {
+            TypeKind::Named { spelling, meaning } => {
                 let gap = if inner.is_empty() { "" } else { " " };
-                format!("{qualifiers}{spelling}{gap}{inner}")
+                let keyword = self.keyword(spelling, meaning);
+                format!("{qualifiers}{keyword}{spelling}{gap}{inner}")
             }
             TypeKind::Pointer(to) => {
                 self.declarator(*to, self.prefixed(*to, "*", qualifiers, inner))

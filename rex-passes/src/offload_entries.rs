@@ -4,7 +4,6 @@
 
 use rex_ir::entry::{Entry, EntryKind};
 use rex_ir::facet::Facet;
-use rex_ir::item::DeviceStorage;
 use rex_ir::namer;
 use rex_syntax::source::Language;
 
@@ -63,13 +62,9 @@ impl Pass for OffloadEntries {
                 },
             });
         }
-        let is_constructed = |storage: &DeviceStorage| *storage == DeviceStorage::Constructed;
-        if program
-            .device_code
-            .variables
-            .iter()
-            .any(|(_, storage)| is_constructed(storage))
-        {
+        let runs_code =
+            program.begun_in_kernel().next().is_some() || !program.device_code.starters.is_empty();
+        if runs_code {
             let names = namer::constructors_names(program.sources.file(program.unit.file).name());
             entries.push(Entry {
                 name: names.entry(),

@@ -324,14 +324,7 @@ fn kernel_template(
             arguments: argument.clone(),
         }))
         .collect();
-    let join = |part: fn(&TemplateHead) -> &SmolStr| {
-        let parts: Vec<&str> = heads.iter().map(|head| part(head).as_str()).collect();
-        SmolStr::from(parts.join(", "))
-    };
-    Some(TemplateHead {
-        parameters: join(|head| &head.parameters),
-        arguments: join(|head| &head.arguments),
-    })
+    TemplateHead::joined(&heads)
 }
 
 /// A type that only the compiler knows, as a parameter of a kernel, and what it is where the kernel is launched.

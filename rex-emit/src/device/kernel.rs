@@ -11,7 +11,7 @@ use rex_ir::symbol::SymbolId;
 use rex_ir::ty::{Meaning, TypeId, TypeKind, TypeTable};
 use rex_syntax::TextRange;
 use rex_syntax::omp::directive::Leaf;
-use smol_str::{SmolStr, format_smolstr};
+use smol_str::format_smolstr;
 
 use self::member::{At, call, function_object, member_function};
 pub(super) use self::member::{
@@ -93,36 +93,25 @@ fn count(program: &Program, kernel: &Kernel) -> String {
 
 /// The arguments of a kernel template inside itself.
 fn own_arguments(program: &Program, kernel: &Kernel) -> String {
-    let class: Vec<SmolStr> = match kernel.home {
-        Home::Kernel | Home::Friend => {
-            let heads = function(program, kernel).class_heads.iter();
-            heads.map(|head| head.arguments.clone()).collect()
-        }
-        Home::Member => vec![SmolStr::new_static(namer::CLASS_PARAMETER)],
+    let class = match kernel.home {
+        Home::Kernel | Home::Friend => function(program, kernel).class_heads.clone(),
+        Home::Member => vec![TemplateHead {
+            parameters: format_smolstr!("typename {}", namer::CLASS_PARAMETER),
+            arguments: namer::CLASS_PARAMETER.into(),
+        }],
     };
-    let own = own_head(program, kernel).into_iter();
-    let arguments: Vec<SmolStr> = class
-        .into_iter()
-        .chain(own.map(|head| head.arguments))
-        .collect();
-    arguments.join(", ")
+    let heads: Vec<TemplateHead> = class.into_iter().chain(own_head(program, kernel)).collect();
+    TemplateHead::joined(&heads).map_or(String::new(), |head| head.arguments.to_string())
 }
 
 /// The template head of a kernel's body: that of the function, and the types of variables.
 fn own_head(program: &Program, kernel: &Kernel) -> Option<TemplateHead> {
-    let heads = &function(program, kernel).heads;
-    let deduced = &kernel.deduced;
-    let types = deduced
-        .iter()
-        .map(|name| format_smolstr!("typename {name}"));
-    let parameters = heads.iter().map(|head| head.parameters.clone());
-    let arguments = heads.iter().map(|head| head.arguments.clone());
-    let parameters: Vec<SmolStr> = parameters.chain(types).collect();
-    let arguments: Vec<SmolStr> = arguments.chain(deduced.iter().cloned()).collect();
-    (!parameters.is_empty()).then(|| TemplateHead {
-        parameters: parameters.join(", ").into(),
-        arguments: arguments.join(", ").into(),
-    })
+    let heads = function(program, kernel).heads.iter().cloned();
+    let types = kernel.deduced.iter().map(|name| TemplateHead {
+        parameters: format_smolstr!("typename {name}"),
+        arguments: name.clone(),
+    });
+    TemplateHead::joined(&heads.chain(types).collect::<Vec<_>>())
 }
 
 /// Whether a kernel's body is defined inside its class: that of a member function which is itself, of a class template.

@@ -320,7 +320,7 @@ impl<'p> Device<'p> {
                     "/* Constructs the variables of this file, once on each device. */\n__global__ void {}(REX_LAUNCH_ENVIRONMENT_ALONE) {{",
                     names.kernel()
                 ));
-                for line in references::constructions(self.program) {
+                for line in references::beginnings(self.program) {
                     self.line(&format!("{}{line}", kernel::STEP));
                 }
                 self.line(&format!(

@@ -182,16 +182,20 @@ fn functions(program: &Program, declared: &DeclaredReduction) -> Vec<String> {
     for ty in &declared.types {
         let ty = program.types.spell(*ty);
         let initializer = initializer(program, declared, &ty);
+        let constant = match ty.ends_with('*') {
+            true => format!("{ty}const"),
+            false => format!("const {ty}"),
+        };
         let (parameter, original) = match reads_original {
             true => (
-                format!(", const {ty} &rex_original"),
+                format!(", {constant} &rex_original"),
                 format!("{ty} omp_orig = rex_original; (void)omp_orig; "),
             ),
             false => (String::new(), String::new()),
         };
         lines.push(format!("{STEP}static __device__ void initialize({ty} &value{parameter}) {{ {original}{initializer} value = omp_priv; }}"));
         lines.push(format!(
-            "{STEP}static __device__ void combine({ty} &omp_out, const {ty} &rex_in) {{ {ty} omp_in = rex_in; (void)omp_in; {combiner}; }}"
+            "{STEP}static __device__ void combine({ty} &omp_out, {constant} &rex_in) {{ {ty} omp_in = rex_in; (void)omp_in; {combiner}; }}"
         ));
     }
     lines

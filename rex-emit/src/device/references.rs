@@ -89,49 +89,90 @@ fn object(program: &Program, symbol: SymbolId) -> String {
     }
 }
 
-/// The statements that construct the variables of the file on a device, in the order of their declarations.
-pub(super) fn constructions(program: &Program) -> Vec<String> {
-    // What is declared first and defined later is constructed where it is defined.
-    let variables: Vec<(SymbolId, DeviceStorage)> = program
-        .device_code
-        .variables
-        .iter()
-        .map(|(symbol, storage)| (*symbol, *storage))
-        .filter(|(symbol, _)| {
-            !program.is_external(*symbol) || program.definition(*symbol).is_none()
-        })
-        .collect();
-    let constructed: Vec<SymbolId> = variables
-        .iter()
-        .filter(|(_, storage)| *storage == DeviceStorage::Constructed)
-        .map(|(symbol, _)| *symbol)
-        .collect();
-    let mut lines = Vec::new();
-    for symbol in constructed {
-        if program.static_members.contains_key(&symbol) {
-            lines.push(statics::construction(program, symbol));
-            continue;
-        }
-        let found = &program.symbols[symbol];
-        let ty = program.types.spell(program.types.object_type(found.ty));
-        let value = found.initializer.map_or(String::new(), |at| {
-            let text = with_objects(program, at);
-            let before = &program.source()[..usize::from(at.start())];
-            let is_list = text.starts_with('{') || !before.trim_end().ends_with('=');
-            match is_list {
-                true => text,
-                false => format!("({text})"),
-            }
-        });
-        let element = program.types.innermost_element(found.ty);
-        let cast = match program.types.get(element).is_const {
-            true => "(void *)",
-            false => "",
-        };
-        let place = format!("{cast}&{}", object(program, symbol));
-        lines.push(classes::new_object(&place, &ty, &value));
+/// The statements that begin the code of the file on a device: calls, and what constructs its variables in the order of their definitions.
+pub(super) fn beginnings(program: &Program) -> Vec<String> {
+    let starters = program.device_code.starters.iter();
+    let calls = starters.map(|id| {
+        let function = &program.functions[*id];
+        let path: String = function
+            .namespaces
+            .iter()
+            .map(|namespace| format!("{namespace}::"))
+            .collect();
+        format!("{path}{}();", function.name)
+    });
+    let variables = program.begun_in_kernel();
+    calls
+        .chain(variables.map(|(symbol, storage)| match storage {
+            DeviceStorage::Bound => binding(program, symbol),
+            _ => construction(program, symbol),
+        }))
+        .collect()
+}
+
+/// The statement that constructs a variable.
+fn construction(program: &Program, symbol: SymbolId) -> String {
+    if program.static_members.contains_key(&symbol) {
+        return statics::construction(program, symbol);
     }
-    lines
+    let found = &program.symbols[symbol];
+    let ty = program.types.spell(program.types.object_type(found.ty));
+    let value = found.initializer.map_or(String::new(), |at| {
+        let text = with_objects(program, at);
+        match text.starts_with('{') || !is_behind_equals(program, at) {
+            true => text,
+            false => format!("({text})"),
+        }
+    });
+    let element = program.types.innermost_element(found.ty);
+    let cast = match program.types.get(element).is_const {
+        true => "(void *)",
+        false => "",
+    };
+    let place = format!("{cast}&{}", object(program, symbol));
+    classes::new_object(&place, &ty, &value)
+}
+
+/// The statement that binds a reference to an object of the device, or to a new one for what ends with its statement elsewhere.
+fn binding(program: &Program, symbol: SymbolId) -> String {
+    let found = &program.symbols[symbol];
+    let types = &program.types;
+    let ty = types.spell(types.object_type(found.ty));
+    let pointer = match program.static_members.contains_key(&symbol) {
+        true => statics::entry_object(program, symbol),
+        false => format!(
+            "::{}",
+            qualified(program, symbol, &pointer(program, symbol))
+        ),
+    };
+    let value = found
+        .initializer
+        .map_or(String::new(), |at| with_objects(program, at));
+    let list = value
+        .strip_prefix('{')
+        .and_then(|rest| rest.strip_suffix('}'));
+    let value = match list {
+        Some(list) if is_one_value(list) => list.trim().to_owned(),
+        Some(_) => format!("rex_object<{ty}>{value}"),
+        None => value,
+    };
+    format!("{pointer} = rex_bind<{ty}, decltype(({value}))>({value});")
+}
+
+/// Whether the inside of a braced list is one expression.
+fn is_one_value(list: &str) -> bool {
+    let mut depth = 0i32;
+    let has_commas = list.chars().any(|c| {
+        depth += i32::from(matches!(c, '(' | '[' | '{')) - i32::from(matches!(c, ')' | ']' | '}'));
+        c == ',' && depth == 0
+    });
+    !list.trim().is_empty() && !list.trim_start().starts_with('{') && !has_commas
+}
+
+/// Whether an initializer stands behind `=`.
+fn is_behind_equals(program: &Program, initializer: TextRange) -> bool {
+    let before = &program.source()[..usize::from(initializer.start())];
+    before.trim_end().ends_with('=')
 }
 
 /// Text of the program with what stands for the variables in it.
@@ -272,6 +313,10 @@ fn qualified(program: &Program, symbol: SymbolId, name: &str) -> String {
 }
 
 pub(super) fn reference_to(types: &TypeTable, ty: TypeId, name: &str) -> String {
+    let ty = match types.is_reference(ty) {
+        true => types.object_type(ty),
+        false => ty,
+    };
     match types.get(types.object_type(ty)).kind {
         TypeKind::Array { .. } => types.declare(ty, &format!("(&{name})")),
         _ => types.declare(ty, &format!("&{name}")),

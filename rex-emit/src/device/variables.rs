@@ -223,6 +223,7 @@ impl<'p> Device<'p> {
             | DeviceStorage::Local
             | DeviceStorage::Link
             | DeviceStorage::Shared
+            | DeviceStorage::Bound
             | DeviceStorage::Constructed => {
                 for symbol in symbols {
                     self.name_on_device(*symbol);

@@ -119,6 +119,7 @@ impl Host<'_> {
                         DeviceStorage::Enter
                         | DeviceStorage::Shared
                         | DeviceStorage::Constructed
+                        | DeviceStorage::Bound
                         | DeviceStorage::Constant
                         | DeviceStorage::Local
                         | DeviceStorage::Group => "0",
@@ -220,7 +221,8 @@ impl Host<'_> {
                 Some(member) => class_item(&self.program.items, member.in_class),
                 None => found.declaration,
             };
-            let (true, Some(declaration)) = (storage.is_behind_pointer(), place) else {
+            let has_pointer = storage.is_behind_pointer() && storage.has_entry();
+            let (true, Some(declaration)) = (has_pointer, place) else {
                 continue;
             };
             let line = self.reference_pointer(*symbol);

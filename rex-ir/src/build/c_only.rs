@@ -94,44 +94,6 @@ impl<'u> Builder<'u> {
         self.conversions.push((update.range(), text));
     }
 
-    /// Whether C gives a value the type `int` where C++ has a shorter one: `'a'`, `a == b`, `!a`.
-    pub(super) fn is_int_in_c_alone(&self, value: Node<'u>) -> bool {
-        match value.kind() {
-            Kind::ParenthesizedExpression => value
-                .only_child()
-                .is_some_and(|inner| self.is_int_in_c_alone(inner)),
-            Kind::CharLiteral => value.text().starts_with('\''),
-            Kind::BinaryExpression => {
-                let operator = value.field(Field::Operator).map_or("", |it| it.text());
-                matches!(
-                    operator,
-                    "==" | "!=" | "<" | ">" | "<=" | ">=" | "&&" | "||"
-                )
-            }
-            Kind::UnaryExpression => value.text().starts_with('!'),
-            Kind::Identifier => {
-                let found = self.macro_at(value.text(), value.range());
-                found.is_some_and(|it| it.parameters.is_none() && it.body.starts_with('\''))
-            }
-            _ => false,
-        }
-    }
-
-    /// The type of `__auto_type c = 'a';`.
-    pub(super) fn deduce_int(&mut self, declarator: Node<'u>) {
-        let declaration = declarator.parent();
-        let ty = declaration.and_then(|it| it.field(Field::Type));
-        let is_deduced = ty.is_some_and(|ty| matches!(ty.text(), "__auto_type" | "auto"));
-        let value = declarator.field(Field::Value);
-        let Some(value) = value.filter(|it| is_deduced && self.is_int_in_c_alone(*it)) else {
-            return;
-        };
-        let [start, end] = [value.range().start(), value.range().end()].map(TextRange::empty);
-        self.conversions
-            .push((start, SmolStr::new_static("(int)(")));
-        self.conversions.push((end, SmolStr::new_static(")")));
-    }
-
     /// `__real__ z` and `__imag__ z` as calls of what the device library has for them.
     pub(super) fn call_part_of_complex(&mut self, node: Node<'u>) {
         // Read as a sign, which cannot be assigned to: `__real__ (z = 1)`.

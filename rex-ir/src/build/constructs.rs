@@ -3,7 +3,7 @@
 use rex_syntax::TextRange;
 use rex_syntax::cst::Node;
 use rex_syntax::diag::{Code, Diagnostic};
-use rex_syntax::kind::Kind;
+use rex_syntax::kind::{Field, Kind};
 use rex_syntax::omp::clause::{Clause, ClauseName, Locator, Step};
 use rex_syntax::omp::directive::{Association, Leaf};
 
@@ -42,11 +42,16 @@ impl<'u> Builder<'u> {
         let declaration = format!("{text} rex_type;");
         let tree = rex_syntax::cst::parse_fragment(&declaration, self.unit.language);
         self.fragment_depth += 1;
-        let ty = tree
+        let declaration = tree
             .root()
             .descendants()
-            .find(|node| node.kind() == Kind::Declaration)
-            .map(|node| self.base_type(node, at));
+            .find(|node| node.kind() == Kind::Declaration);
+        let ty = declaration.map(|node| {
+            let base = self.base_type(node, at);
+            let declarator = node.field(Field::Declarator);
+            let pointer = declarator.filter(|it| it.kind() == Kind::PointerDeclarator);
+            pointer.map_or(base, |it| self.declarator(it, base, at).ty)
+        });
         self.fragment_depth -= 1;
         ty.unwrap_or_else(|| self.types.named(text, crate::ty::Meaning::Unknown))
     }
@@ -273,6 +278,14 @@ impl<'u> Builder<'u> {
                 kind.is_variable() || kind == SymbolKind::Field
             });
             let Some(symbol) = resolved else {
+                if self.is_member_of_parameter(root) {
+                    if attribute != SharingAttribute::Shared {
+                        unread.push(item.range);
+                        let diagnostic = self.static_member_listed(item.range);
+                        self.diagnostics.push(diagnostic);
+                    }
+                    continue;
+                }
                 unread.push(item.range);
                 let name = self.text(item.range).to_string();
                 self.report(
@@ -293,10 +306,15 @@ impl<'u> Builder<'u> {
                 _ => symbol,
             };
             let mut attribute = attribute.clone();
-            if let SharingAttribute::Reduction { operation, .. } = &mut attribute
-                && let Some(declared) = self.declared_operation(clause, symbol)
-            {
-                *operation = declared;
+            if let SharingAttribute::Reduction { operation, .. } = &mut attribute {
+                let of_pointers = match is_section {
+                    true => None,
+                    false => self.operation_of_pointers(clause, symbol),
+                };
+                let declared = of_pointers.or_else(|| self.declared_operation(clause, symbol));
+                if let Some(declared) = declared {
+                    *operation = declared;
+                }
             }
             if let SharingAttribute::Reduction { section, .. } = &mut attribute
                 && is_section

@@ -264,6 +264,7 @@ impl<'u> Builder<'u> {
                 }
                 Kind::CallExpression => {
                     self.choose_builtin(node);
+                    self.ask_macro(node);
                     self.call_without_prototype(node);
                     self.read_arguments(node);
                     continue;

@@ -8,6 +8,7 @@ mod auto;
 mod braced_lists;
 mod c_functions;
 mod c_initializers;
+mod c_integers;
 mod c_only;
 mod carriers;
 mod case_ranges;
@@ -62,6 +63,7 @@ mod views;
 
 pub use implicit::defaultmap_behavior;
 
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use indexmap::{IndexMap, IndexSet};
@@ -69,7 +71,7 @@ use la_arena::Arena;
 use rex_syntax::TextRange;
 use rex_syntax::diag::{Code, Diagnostic, Diagnostics};
 use rex_syntax::macros::MacroDef;
-use rex_syntax::source::{FileRange, SourceMap};
+use rex_syntax::source::{FileRange, Language, SourceMap};
 use rex_syntax::unit::Unit;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
@@ -87,22 +89,31 @@ pub(crate) use names::{qualifies, split_qualifier, template_arguments};
 
 use crate::program::{DeclaredReduction, DeviceCode, Program, friends, weak_names};
 use crate::region::{Construct, DataConstruct, LoopNest, Region};
+use crate::starters::starters;
 use crate::static_member::StaticMember;
-use crate::symbol::{ScopeId, ScopeTree, Symbol, SymbolId};
+use crate::symbol::{ScopeId, ScopeTree, Symbol, SymbolId, SymbolKind};
 use crate::symbol_index::SymbolIndex;
 use crate::ty::{RecordId, TypeId, TypeTable};
 use crate::untranslatable::Untranslatable;
 
 /// Builds the program of a unit.
 pub fn build(sources: SourceMap, unit: Unit) -> (Program, Diagnostics) {
-    let built = {
+    let mut built = {
         let mut builder = Builder::new(&sources, &unit);
         builder.run();
         builder.finish()
     };
     let source = sources.file(unit.file).text();
     let weak_names = weak_names(&built.items, source);
+    let starters = starters(&built.items, &built.functions, source);
+    // They run where the kernel that begins the file's code calls them.
+    let attributes = starters
+        .iter()
+        .map(|starter| (starter.at, SmolStr::default()));
+    built.conversions.extend(attributes);
+    built.conversions.sort_by_key(|(at, _)| at.start());
     let program = Program {
+        starters,
         sources,
         unit,
         weak_names,
@@ -331,6 +342,7 @@ impl<'u> Builder<'u> {
 
     fn finish(mut self) -> Built {
         self.symbols.shrink_to_fit();
+        self.types.hidden = self.hidden_classes();
         Built {
             types: self.types,
             symbols: self.symbols,
@@ -360,6 +372,25 @@ impl<'u> Builder<'u> {
             untranslatable: self.untranslatable,
             instances: self.instances,
             diagnostics: self.diagnostics,
+        }
+    }
+
+    /// The names of classes that variables or functions of the file have too: `struct stat` and `stat()`.
+    fn hidden_classes(&self) -> BTreeSet<SmolStr> {
+        let names = &self.scopes.scope(self.scopes.root()).names;
+        let hides = |symbol: &SymbolId| {
+            let kind = self.symbols[*symbol].kind;
+            matches!(kind, SymbolKind::Global | SymbolKind::Function)
+        };
+        let records = self.types.records.values().map(|record| &record.name);
+        let is_hidden = |name: &&SmolStr| {
+            names
+                .get(name.as_str())
+                .is_some_and(|found| found.iter().any(hides))
+        };
+        match self.unit.language {
+            Language::C => BTreeSet::new(),
+            Language::Cxx => records.filter(is_hidden).cloned().collect(),
         }
     }
 

@@ -149,6 +149,28 @@ impl Builder<'_> {
         Some(ReductionOperation::Declared(last.key.clone()))
     }
 
+    /// The reduction that the program declares for the type of a pointer that a clause lists without elements.
+    pub(super) fn operation_of_pointers(
+        &self,
+        clause: &Clause,
+        symbol: SymbolId,
+    ) -> Option<ReductionOperation> {
+        let types = &self.types;
+        let ty = types.object_type(self.symbols[symbol].ty);
+        if types.category(ty) != Category::Pointer {
+            return None;
+        }
+        let candidates = self.visible_reductions(clause, ty);
+        let spelled = types.declare_mutable(ty, "");
+        let is_meant = |idx: &&usize| {
+            let mut known = self.declared_reductions[**idx].types.iter();
+            known.any(|known| types.declare_mutable(types.object_type(*known), "") == spelled)
+        };
+        let found = candidates.iter().rfind(is_meant)?;
+        let key = self.declared_reductions[*found].key.clone();
+        Some(ReductionOperation::Declared(key))
+    }
+
     /// The type that a variable, an array or what a pointer points to is made of.
     fn reduced_type(&self, symbol: SymbolId) -> TypeId {
         let types = &self.types;

@@ -9,6 +9,7 @@ use super::Builder;
 use crate::places::constructs_around;
 use crate::region::{Construct, DataSharing, SharingAttribute};
 use crate::symbol::SymbolKind;
+use crate::ty::Category;
 
 /// Constructs whose threads are those of a `parallel` around them.
 const WORKSHARING: [Leaf; 4] = [Leaf::For, Leaf::Sections, Leaf::Single, Leaf::Scope];
@@ -96,13 +97,25 @@ impl Builder<'_> {
         let wrong = construct.sharing.iter().filter(is_wrong);
         wrong
             .filter(|_| is_on_device)
-            .map(|listed| {
-                let item = self.text(listed.at);
-                let headline = format!("`{item}` is a static data member, which threads share");
-                Diagnostic::new(Code::SharingConflict, self.at(listed.at), headline)
-                    .with_help("copy it to a variable in front of the construct, and list that")
-            })
+            .map(|listed| self.static_member_listed(listed.at))
             .collect()
+    }
+
+    pub(super) fn static_member_listed(&self, at: TextRange) -> Diagnostic {
+        let item = self.text(at);
+        let headline = format!("`{item}` is a static data member, which threads share");
+        Diagnostic::new(Code::SharingConflict, self.at(at), headline)
+            .with_help("copy it to a variable in front of the construct, and list that")
+    }
+
+    /// `T::x` of a parameter `T` of a template: what a clause can name so is a static data member.
+    pub(super) fn is_member_of_parameter(&self, name: TextRange) -> bool {
+        let Some((class, _)) = self.text(name).split_once("::") else {
+            return false;
+        };
+        let class = self.scopes.resolve_type(&self.symbols, class.trim(), name);
+        class
+            .is_some_and(|class| self.types.category(self.symbols[class].ty) == Category::Dependent)
     }
 
     /// Whether a device executes a construct: it is a target region, or in one.

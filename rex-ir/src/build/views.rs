@@ -2,10 +2,10 @@
 //!
 //! Here are the places where a program speaks of their types: pointers to rows that device code declares, casts to such pointers, and `sizeof`.
 
-use rex_syntax::TextRange;
 use rex_syntax::cst::Node;
 use rex_syntax::kind::{Field, Kind};
 use rex_syntax::source::Language;
+use rex_syntax::{TextRange, TextSize};
 use smol_str::{SmolStr, format_smolstr};
 
 use super::Builder;
@@ -32,9 +32,19 @@ impl<'u> Builder<'u> {
         let has_types = self.symbols.values().any(|symbol| {
             symbol.kind == SymbolKind::Type && self.types.is_variably_modified(symbol.ty)
         });
+        let has_arrays = self
+            .symbols
+            .values()
+            .any(|symbol| symbol.kind.is_variable() && self.types.is_variably_modified(symbol.ty));
         let may_name = |node: Node<'u>| has_types || node.text().contains('[');
         for node in unit.tree.nodes() {
+            if has_arrays && node.kind() == Kind::ArgumentList {
+                for argument in node.children() {
+                    self.decay(argument);
+                }
+            }
             match node.kind() {
+                Kind::InitDeclarator if has_arrays => self.deduce_pointer(node),
                 Kind::Declaration if may_name(node) => self.declare_view(node),
                 Kind::CastExpression if may_name(node) => self.cast_to_view(node),
                 Kind::SizeofExpression => self.write_size(node),
@@ -179,6 +189,63 @@ impl<'u> Builder<'u> {
             ));
             self.conversions
                 .push((after, format_smolstr!("), {extents})")));
+        }
+    }
+
+    /// An array of run-time length where the compiler deduces a type from it: a pointer to its elements.
+    fn decay(&mut self, array: Node<'u>) {
+        let may_be_array = matches!(array.kind(), Kind::Identifier | Kind::SubscriptExpression);
+        let at = array.range();
+        let ty = match may_be_array {
+            true => self.expression_type(array, at, 0),
+            false => None,
+        };
+        if ty.is_some_and(|ty| self.n_extents(ty) == 1) {
+            self.conversions.push((
+                TextRange::empty(at.start()),
+                SmolStr::new_static("rex_decay("),
+            ));
+            self.conversions
+                .push((TextRange::empty(at.end()), SmolStr::new_static(")")));
+        }
+    }
+
+    /// `auto *row = grid[1]` and `auto *rows = grid` of arrays of run-time length.
+    fn deduce_pointer(&mut self, declarator: Node<'u>) {
+        let declaration = declarator.parent();
+        let ty = declaration.and_then(|declaration| declaration.field(Field::Type));
+        let is_deduced = ty.is_some_and(|ty| {
+            matches!(ty.kind(), Kind::PlaceholderTypeSpecifier | Kind::Auto)
+                || ty.text() == "__auto_type"
+        });
+        let parts = (
+            declarator.field(Field::Declarator),
+            declarator.field(Field::Value),
+        );
+        let (true, (Some(name), Some(value))) = (is_deduced, parts) else {
+            return;
+        };
+        if name.kind() == Kind::ReferenceDeclarator {
+            return;
+        }
+        self.decay(value);
+        // A view is the pointer to its rows.
+        if name.kind() == Kind::PointerDeclarator
+            && let Some(ty) = self.expression_type(value, value.range(), 0)
+            && self.n_extents(ty) > 1
+        {
+            let star = TextRange::at(name.range().start(), TextSize::of('*'));
+            self.conversions.push((star, SmolStr::default()));
+        }
+    }
+
+    /// How many dimensions an array of run-time length has.
+    fn n_extents(&self, ty: TypeId) -> usize {
+        let ty = self.types.object_type(ty);
+        let is_array = matches!(self.types.get(ty).kind, TypeKind::Array { .. });
+        match is_array && self.types.is_variably_modified(ty) {
+            true => self.types.extents(ty).len(),
+            false => 0,
         }
     }
 

@@ -68,6 +68,16 @@ pub enum Prologue {
         /// The parameter.
         parameter: SmolStr,
     },
+    /// `T *name = rex_captured<T>::rex_place(parameter);`: what reductions combine into, where the instantiation of a template decides whether
+    /// the region has an object or its value.
+    CapturedPlace {
+        /// The pointer.
+        name: SmolStr,
+        /// The type of the variable.
+        ty: TypeId,
+        /// The parameter.
+        parameter: SmolStr,
+    },
     /// `T &name = *parameter;`
     Reference {
         /// The variable.

@@ -57,10 +57,11 @@ fn needs_code(program: &Program, symbol: SymbolId, known: &FxHashSet<SymbolId>) 
         return false;
     }
     let found = &program.symbols[symbol];
-    if program.is_external(symbol)
-        || program.is_constexpr(symbol)
-        || program.types.is_reference(found.ty)
-    {
+    // Where a reference is defined, a kernel binds it.
+    if program.types.is_reference(found.ty) {
+        return !program.is_constexpr(symbol);
+    }
+    if program.is_external(symbol) || program.is_constexpr(symbol) {
         return false;
     }
     let begun = Begun {
@@ -325,7 +326,7 @@ impl<'t> Word<'t> {
         if let Some(class) = class.filter(|class| !class.is_empty())
             && let Some(text) = headers::tag_declaration(&program.unit, class)
         {
-            return declares_constexpr(&text, self.text);
+            return headers::declares_constexpr(&text, self.text);
         }
         // What no header declares as a function is a member of a template or a cast: `std::numeric_limits<int>::max()`, `double(n)`.
         let is_of_template = self.qualifier == "::" && self.before.ends_with('>');
@@ -365,20 +366,6 @@ fn is_computed(program: &Program, name: &str) -> Option<bool> {
     let texts = headers::function_declarations(&program.unit, name);
     let is_constexpr = texts.iter().all(|text| text.contains("constexpr"));
     (!texts.is_empty()).then_some(is_constexpr)
-}
-
-/// Whether a class declares a function of this name that is `constexpr`.
-fn declares_constexpr(class: &str, name: &str) -> bool {
-    let mut is_constexpr = false;
-    let mut tokens = lex::significant_tokens(class, lex::whole(class));
-    tokens.any(|token| {
-        match token.text(class) {
-            "constexpr" => is_constexpr = true,
-            ";" | "{" | "}" => is_constexpr = false,
-            word => return is_constexpr && word == name,
-        }
-        false
-    })
 }
 
 /// The parts of a value that are not evaluated where the variable begins: operands of `sizeof`, bodies of lambdas that are not called.

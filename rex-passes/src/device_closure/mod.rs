@@ -19,6 +19,7 @@ use rex_ir::facet::Facet;
 use rex_ir::item::{DeviceStorage, FunctionId};
 use rex_ir::kernel::BodyText;
 use rex_ir::program::{DeviceCode, DeviceFunction, Program, device_place};
+use rex_ir::starters::{Moment, Starter};
 use rex_ir::symbol::SymbolId;
 use rex_syntax::TextRange;
 
@@ -81,6 +82,7 @@ fn device_code(cx: &mut PassCx<'_>) -> DeviceCode {
     private_storage::report(cx, &texts);
     report::untranslatable(cx, &texts);
     report::error_numbers(cx, &texts);
+    report::ends(cx, &stored);
     allocator_traits::report(cx, &texts);
 
     let program = &*cx.program;
@@ -98,8 +100,27 @@ fn device_code(cx: &mut PassCx<'_>) -> DeviceCode {
         host_values,
         header_functions: reached.header_functions.into_iter().collect(),
         external_functions: reached.external_functions,
+        starters: starters(program),
         left_out,
     }
+}
+
+/// Functions of `declare target` that run when a device gets the code, by their priority: `__attribute__((constructor(101)))`.
+fn starters(program: &Program) -> Vec<FunctionId> {
+    let mut starters: Vec<(u32, FunctionId)> = Vec::new();
+    let at_start = |starter: &&Starter| starter.moment == Moment::Start;
+    for starter in program.starters.iter().filter(at_start) {
+        let named = program.functions_named(&starter.name);
+        let ids = named.map(|(id, _)| id);
+        let mut ids = ids.filter(|id| program.device_functions.contains(id));
+        if let Some(id) = ids.next()
+            && !starters.iter().any(|(_, known)| *known == id)
+        {
+            starters.push((starter.priority.unwrap_or(u32::MAX), id));
+        }
+    }
+    starters.sort_by_key(|(priority, id)| (*priority, program.functions[*id].range.start()));
+    starters.into_iter().map(|(_, id)| id).collect()
 }
 
 /// A function of the device file. A later pass may have replaced directives in its body already.

@@ -6,7 +6,7 @@ use rex_syntax::source::Language;
 use rex_syntax::{TextRange, lex};
 use smol_str::format_smolstr;
 
-use super::reach::Search;
+use super::reach::{Certainty, Search};
 
 /// Takes the functions of objects that a text declares or makes: `vec3 v;`, `vec3(1, 2, 3)`, `vec3{}`.
 pub(super) fn construct_in(search: &mut Search<'_>, range: TextRange) {
@@ -45,11 +45,15 @@ pub(super) fn construct(search: &mut Search<'_>, class: TypeId) {
         let operators = methods.filter(|name| name.starts_with("operator"));
         for name in [&record.name, &destructor].into_iter().chain(operators) {
             for (id, function) in program.functions_named(name) {
-                let is_of_class =
-                    function.in_class && function.class.as_ref() == Some(&record.name);
-                if is_of_class
-                    && (!name.starts_with("operator") || needs_no_variable(search, function))
-                {
+                let is_of_class = function.class.as_ref() == Some(&record.name);
+                let is_operator = name.starts_with("operator");
+                let certainty = match name.as_str() {
+                    "operator=" => Certainty::ByObjects,
+                    _ if is_operator => Certainty::Perhaps,
+                    _ => Certainty::ByObjects,
+                };
+                if is_of_class && (!is_operator || needs_no_variable(search, function)) {
+                    search.certainty = certainty;
                     search.take(id);
                 }
             }

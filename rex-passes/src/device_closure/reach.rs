@@ -34,6 +34,8 @@ pub(super) struct Reached {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Certainty {
     Perhaps,
+    /// By what makes, copies and ends objects that device code has: the compiler knows which of a class's functions do.
+    ByObjects,
     Surely,
 }
 
@@ -44,9 +46,9 @@ pub(super) struct Search<'p> {
     /// Calls still to follow.
     pending: Vec<(Call, Certainty)>,
     /// Of what is being followed.
-    certainty: Certainty,
-    /// Functions that are surely reached.
-    sure: FxHashSet<FunctionId>,
+    pub(super) certainty: Certainty,
+    /// Functions of which more is known than that they are perhaps reached.
+    known: FxHashMap<FunctionId, Certainty>,
     /// Classes whose constructors and destructors are taken.
     pub(super) constructed: FxHashSet<RecordId>,
     followed: FxHashMap<SmolStr, Certainty>,
@@ -62,11 +64,12 @@ pub(super) fn reached(program: &Program) -> Reached {
     search.begin();
     search.run();
     let Search {
-        mut reached, sure, ..
+        mut reached, known, ..
     } = search;
+    let is_sure = |function: &FunctionId| known.get(function) == Some(&Certainty::Surely);
     let (surely, perhaps) = std::mem::take(&mut reached.perhaps_missing)
         .into_iter()
-        .partition(|(_, function)| sure.contains(function));
+        .partition(|(_, function)| is_sure(function));
     reached.perhaps_missing = perhaps;
     let surely: Vec<(Call, FunctionId)> = surely;
     for (call, _) in surely {
@@ -96,7 +99,7 @@ impl<'p> Search<'p> {
             reached: Reached::default(),
             pending: Vec::new(),
             certainty: Certainty::Surely,
-            sure: FxHashSet::default(),
+            known: FxHashMap::default(),
             constructed: FxHashSet::default(),
             followed: FxHashMap::default(),
             members: members.collect(),
@@ -217,7 +220,9 @@ impl<'p> Search<'p> {
 
     fn take_as_it_is(&mut self, id: FunctionId) {
         let is_new = self.reached.functions.insert(id);
-        let is_surer = self.certainty == Certainty::Surely && self.sure.insert(id);
+        let known = self.known.entry(id).or_insert(Certainty::Perhaps);
+        let is_surer = self.certainty > *known;
+        *known = self.certainty.max(*known);
         if !is_new && !is_surer {
             return;
         }
@@ -303,7 +308,7 @@ impl<'p> Search<'p> {
             return;
         }
         let around = program.function_index.around(call.at);
-        match around.filter(|_| self.certainty == Certainty::Perhaps) {
+        match around.filter(|_| self.certainty < Certainty::Surely) {
             Some(function) => self.reached.perhaps_missing.push((call.clone(), function)),
             None => self.reached.missing.push(call.clone()),
         }
@@ -313,7 +318,7 @@ impl<'p> Search<'p> {
     fn is_compiled_when_used(&self, call: &Call) -> bool {
         let around = |function: &Function| function.range.contains_range(call.at);
         let mut functions = self.program.functions.values();
-        self.certainty == Certainty::Perhaps
+        self.certainty < Certainty::Surely
             && functions.any(|function| {
                 around(function) && (function.class.is_some() || function.is_template())
             })
@@ -322,7 +327,7 @@ impl<'p> Search<'p> {
     /// Device code may call a function with target constructs, if there is no other of the name: the thread that calls executes it.
     fn take_with_regions(&mut self, name: &str) {
         let program = self.program;
-        if self.certainty == Certainty::Surely
+        if self.certainty > Certainty::Perhaps
             && named(program, name).all(|(id, _)| program.holds_target_constructs(id))
         {
             for (id, _) in named(program, name) {

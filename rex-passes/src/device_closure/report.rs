@@ -6,8 +6,11 @@ use indexmap::IndexSet;
 use rex_ir::headers;
 use rex_ir::item::{DeviceStorage, FunctionId};
 use rex_ir::map::{MapKind, MapModifiers};
+use rex_ir::program::Program;
 use rex_ir::region::{Call, CapturedObject, DataConstructKind};
+use rex_ir::starters::Moment;
 use rex_ir::symbol::SymbolId;
+use rex_ir::ty::RecordId;
 use rex_syntax::diag::{Code, Diagnostic, Severity};
 use rex_syntax::expansion::HeaderOrigin;
 use rex_syntax::source::Language;
@@ -216,4 +219,66 @@ pub(super) fn untranslatable(cx: &mut PassCx<'_>, texts: &[TextRange]) {
             cx.diagnostics.push(diagnostic);
         }
     }
+}
+
+/// What should happen on devices when the program ends: nothing stops the runtime then.
+pub(super) fn ends(cx: &mut PassCx<'_>, variables: &[(SymbolId, DeviceStorage)]) {
+    let program = &*cx.program;
+    let mut found = Vec::new();
+    for starter in &program.starters {
+        let mut named = program.functions_named(&starter.name);
+        if starter.moment == Moment::End
+            && named.any(|(id, _)| program.device_functions.contains(&id))
+        {
+            let headline = format!("no device calls `{}` when the program ends", starter.name);
+            found.push((starter.at, headline));
+        }
+    }
+    for (symbol, _) in variables {
+        let object = &program.symbols[*symbol];
+        let types = &program.types;
+        if !types.is_reference(object.ty)
+            && !program.is_external(*symbol)
+            && let Some(record) = types.record(types.innermost_element(object.ty))
+            && ends_with_code(program, record, 0)
+            && let Some(at) = object.declared_at
+        {
+            let headline = format!("no device calls the destructor of `{}`", object.name);
+            found.push((at, headline));
+        }
+    }
+    for (at, headline) in found {
+        let diagnostic = cx
+            .diagnostic(Code::UnsupportedStatement, at, headline)
+            .with_severity(Severity::Warning)
+            .with_note("nothing stops the runtime when the program ends")
+            .with_help(
+                "call a function that does the same in a target region at the end of the program",
+            );
+        cx.diagnostics.push(diagnostic);
+    }
+}
+
+/// Whether the destructor of a class, or of a part of it, has statements.
+fn ends_with_code(program: &Program, record: RecordId, depth: u32) -> bool {
+    const MAX_DEPTH: u32 = 16;
+    if depth == MAX_DEPTH {
+        return false;
+    }
+    let types = &program.types;
+    let name = &types.records[record].name;
+    let destructor = format!("~{name}");
+    let mut named = program.functions_named(&destructor);
+    let has_statements = named.any(|(_, function)| {
+        let inside = program.text(function.body);
+        function.class.as_ref() == Some(name) && !inside.trim_matches(['{', '}']).trim().is_empty()
+    });
+    let mut bases = types.bases(record);
+    let mut parts = types.parts(record);
+    has_statements
+        || bases.any(|base| ends_with_code(program, base, depth + 1))
+        || parts.any(|part| {
+            let part = types.record(types.innermost_element(part));
+            part.is_some_and(|part| ends_with_code(program, part, depth + 1))
+        })
 }

@@ -121,9 +121,11 @@ pub(super) fn storage(
     {
         return DeviceStorage::Constant;
     }
+    let is_bound = constructed.contains(&symbol) && program.types.is_reference(found.ty);
     match program.declare_target.get(&symbol) {
         Some(DeviceStorage::Link) => DeviceStorage::Link,
         Some(DeviceStorage::Group) => DeviceStorage::Group,
+        Some(DeviceStorage::Local) if is_bound => DeviceStorage::Bound,
         Some(DeviceStorage::Local) if !constructed.contains(&symbol) => DeviceStorage::Local,
         Some(DeviceStorage::Local) => DeviceStorage::Constructed,
         // The image has no memory of its own for what the host can change.
@@ -133,6 +135,7 @@ pub(super) fn storage(
         {
             DeviceStorage::Shared
         }
+        Some(DeviceStorage::Enter) | None if is_bound => DeviceStorage::Bound,
         Some(DeviceStorage::Enter) | None if constructed.contains(&symbol) => {
             DeviceStorage::Constructed
         }

@@ -149,6 +149,21 @@ impl Assembly<'_, '_> {
                     }
                 });
             }
+            Transport::ByCategory | Transport::CopyByCategory
+                if self.is_accumulated(object, region) =>
+            {
+                let slot = namer::slot_of(&name);
+                self.parameters.push(Parameter {
+                    object,
+                    name: slot.clone(),
+                    ty: ParameterType::Slot,
+                });
+                self.prologue.push(Prologue::CapturedPlace {
+                    name: argument,
+                    ty,
+                    parameter: slot,
+                });
+            }
             Transport::ByCategory | Transport::CopyByCategory => {
                 self.parameters.push(Parameter {
                     object,

@@ -23,6 +23,17 @@ pub(super) fn refused(
         return Vec::new();
     }
     let place = program.constructs[region.construct].range;
+    if template.is_some_and(|template| template.n_packs() > 1) {
+        let first = program.constructs[region.construct].directives.first();
+        let at = first.map_or(place, |first| program.unit.directives[*first].range);
+        let headline = "this region depends on several packs of template parameters";
+        let diagnostic = Diagnostic::new(Code::UnsupportedCapture, program.at(at), headline)
+            .with_note("arguments that are written for two packs all go to the first one")
+            .with_help(
+                "make one pack of them, or call a function with one pack that has the region",
+            );
+        return vec![diagnostic];
+    }
     let captured: Vec<(TextRange, &SmolStr)> = region
         .captures
         .iter()
@@ -32,10 +43,7 @@ pub(super) fn refused(
         })
         .collect();
     let is_last = |types: &SmolStr| {
-        template.is_some_and(|template| {
-            let arguments = &template.arguments;
-            arguments.matches("...").count() == 1 && arguments.ends_with(&format!("{types}..."))
-        })
+        template.is_some_and(|template| template.arguments.ends_with(&format!("{types}...")))
     };
     let own = packs_in(program, place);
     packs_in(program, function.parameters)
@@ -56,7 +64,7 @@ pub(super) fn refused(
                 Diagnostic::new(Code::UnsupportedCapture, program.at(at), headline)
                     .with_secondary(program.at(pack), "declared here")
                     .with_note(
-                        "a region can capture one pack, of the last of the template's parameters",
+                        "a region can capture one pack, whose types are those of a pack of the template",
                     )
                     .with_help(
                         "compute what the region needs of it before, into variables or an array",

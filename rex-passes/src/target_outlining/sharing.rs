@@ -284,7 +284,8 @@ impl Planner<'_> {
         let is_array = matches!(types.get(types.desugar(ty)).kind, TypeKind::Array { .. });
         if steps.is_empty() {
             let is_ordered = matches!(operation, ReductionOperation::Min | ReductionOperation::Max);
-            if types.category(ty) == Category::Pointer && !is_ordered {
+            let is_declared = self.is_declared_for(operation, ty);
+            if types.category(ty) == Category::Pointer && !is_ordered && !is_declared {
                 return Err(Box::new(
                     refuse(
                         Code::ReductionOperand,
@@ -380,6 +381,17 @@ impl Planner<'_> {
             count,
             view,
         }
+    }
+
+    /// Whether the program declares a reduction for a type itself.
+    fn is_declared_for(&self, operation: &ReductionOperation, ty: TypeId) -> bool {
+        let types = &self.program.types;
+        let spell = |ty: TypeId| types.declare_mutable(types.object_type(ty), "");
+        let declared = self.program.declared_reduction(operation);
+        declared.is_some_and(|declared| {
+            let mut of = declared.types.iter();
+            of.any(|known| spell(*known) == spell(ty))
+        })
     }
 
     /// How many innermost elements an object of this type has.

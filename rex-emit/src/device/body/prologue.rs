@@ -122,6 +122,16 @@ impl BodyPrinter<'_> {
                     "typename {how}<{value}>::rex_type {name} = {how}<{value}>::rex_get({parameter});"
                 )]
             }
+            Prologue::CapturedPlace {
+                name,
+                ty,
+                parameter,
+            } => {
+                let value = self.value_type(*ty);
+                vec![format!(
+                    "auto *{name} = rex_captured<{value}>::rex_place({parameter});"
+                )]
+            }
             // The body is around it.
             Prologue::Pack { .. } => return Entry::default(),
             Prologue::Unpack {

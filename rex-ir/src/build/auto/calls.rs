@@ -44,8 +44,35 @@ impl Builder<'_> {
             }
             Kind::PrimitiveType => Some(self.specifier_type(function, at)),
             Kind::FieldExpression => self.member_call_type(function, at),
+            Kind::LambdaExpression => self.lambda_result(function),
             _ => None,
         }
+    }
+
+    /// What a lambda returns that is called where it stands, if it says so or its first result does.
+    fn lambda_result(&mut self, lambda: Node<'_>) -> Option<TypeId> {
+        let said = lambda.field(Field::Declarator).and_then(|declarator| {
+            let mut parts = declarator.children();
+            parts.find(|part| part.kind() == Kind::TrailingReturnType)
+        });
+        if let Some(said) = said {
+            let ty = said
+                .children()
+                .find(|child| child.kind() == Kind::TypeDescriptor)?;
+            return Some(self.descriptor_type(ty, ty.range()));
+        }
+        let body = lambda.field(Field::Body)?;
+        let is_own = |statement: &Node<'_>| {
+            let mut around = statement.ancestors();
+            let inner = around.find(|outer| outer.kind() == Kind::LambdaExpression);
+            inner.is_some_and(|inner| inner.range() == lambda.range())
+        };
+        let mut results = body
+            .descendants()
+            .filter(|node| node.kind() == Kind::ReturnStatement);
+        let value = results.find(is_own)?.only_child()?;
+        let ty = self.expression_type(value, value.range(), 0)?;
+        Some(self.types.unqualified(self.types.object_type(ty)))
     }
 
     /// What a function of GNU C returns that no header declares, if it is a pointer: `__builtin_alloca(n)`.

@@ -72,7 +72,7 @@ impl Builder<'_> {
         }
     }
 
-    fn int_type(&mut self) -> TypeId {
+    pub(in crate::build) fn int_type(&mut self) -> TypeId {
         let meaning = Meaning::Integer {
             bits: 32,
             signed: true,

@@ -2,12 +2,14 @@
 
 use rex_syntax::TextRange;
 use rex_syntax::cst::Node;
-use rex_syntax::lex;
+use rex_syntax::lex::{self, Token};
+use rex_syntax::source::Language;
 use smol_str::SmolStr;
 
 use crate::build::Builder;
 use crate::build::names::squeeze;
-use crate::symbol::{Symbol, SymbolKind};
+use crate::headers;
+use crate::symbol::{Symbol, SymbolId, SymbolKind};
 use crate::ty;
 use crate::ty::Extent;
 
@@ -135,13 +137,16 @@ impl Builder<'_> {
                 Some(id) => match self.symbols[id].kind {
                     SymbolKind::Enumerator | SymbolKind::TemplateValue => true,
                     SymbolKind::Type => !self.qualifies_data_member(id, name),
+                    _ if self.is_behind_class(name) => self.is_constant_member(range, name),
                     kind if kind.is_variable() => {
                         self.symbols[id].declared_at != Some(at) && self.is_constant(id)
                     }
+                    SymbolKind::Function => self.is_computed_function(id),
                     _ => false,
                 },
                 None => {
                     text == "sizeof"
+                        || self.is_constant_member(range, name)
                         || is_keyword(text)
                         || self.macro_at(text, range).is_some_and(|definition| {
                             definition.parameters.is_none()
@@ -155,6 +160,69 @@ impl Builder<'_> {
                         })
                 }
             }
+        })
+    }
+}
+
+impl Builder<'_> {
+    /// Whether a name of a function in C++ is of one that the compiler may compute.
+    fn is_computed_function(&self, function: SymbolId) -> bool {
+        let symbol = &self.symbols[function];
+        let words = symbol.declaration.zip(symbol.declared_at);
+        let head = words
+            .map(|(whole, name)| TextRange::new(whole.start(), name.start().max(whole.start())));
+        self.unit.language == Language::Cxx
+            && head.is_some_and(|head| {
+                let mut words = lex::identifiers(self.source, head);
+                words.any(|at| matches!(self.text(at), "constexpr" | "consteval"))
+            })
+    }
+
+    /// Whether a name stands behind `::`.
+    fn is_behind_class(&self, name: TextRange) -> bool {
+        self.source[..usize::from(name.start())]
+            .trim_end()
+            .ends_with("::")
+    }
+
+    /// Whether a name in an expression is a member of a class that the compiler knows: `table<4>::size`, `std::numeric_limits<int>::max()`.
+    fn is_constant_member(&self, expression: TextRange, name: TextRange) -> bool {
+        let before = TextRange::new(expression.start(), name.start());
+        let before: Vec<Token> = lex::significant_tokens(self.source, before).collect();
+        let [.., class, colons] = before.as_slice() else {
+            return false;
+        };
+        if colons.text(self.source) != "::" {
+            return false;
+        }
+        let class = match class.text(self.source) {
+            ">" => {
+                let mut depth = 0;
+                let open = before.iter().rposition(|token| {
+                    let word = token.text(self.source);
+                    depth += i32::from(word == ">") - i32::from(word == "<");
+                    depth == 0 && word == "<"
+                });
+                let Some(class) = open.and_then(|open| before.get(open.checked_sub(1)?)) else {
+                    return false;
+                };
+                class
+            }
+            _ => class,
+        };
+        let (class, member) = (self.text(class.range), self.text(name));
+        let Some(found) = self.scopes.resolve_type(&self.symbols, class, name) else {
+            let declared = headers::tag_declaration(self.unit, class);
+            return declared.is_some_and(|text| headers::declares_constexpr(&text, member));
+        };
+        let types = &self.types;
+        let record = types.record(self.symbols[found].ty);
+        record.is_some_and(|record| {
+            let body = types.records[record].body;
+            let fields = &types.records[record].fields;
+            let mut fields = fields.iter().filter(|field| field.is_static);
+            fields.any(|field| field.name == member && field.constant.is_some())
+                || body.is_some_and(|body| headers::declares_constexpr(self.text(body), member))
         })
     }
 }

@@ -194,6 +194,7 @@ impl Builder<'_> {
             .field(Field::Value)?;
         match root.has_error() {
             true => None,
+            false if self.is_int_in_c_at(value, at) => Some(self.int_type()),
             false => self.expression_type(value, at, 0),
         }
     }

@@ -37,6 +37,8 @@ pub enum ItemKind {
     Prototype(SmolStr),
     /// An explicit instantiation of a function, by its path without template arguments: `Box::size` of `template int Box<int>::size();`.
     Instantiation(SmolStr),
+    /// A member function that is defined outside of its class as what the compiler makes: `A::~A() = default;`.
+    Defaulted,
     /// Variables.
     Variables(Vec<SymbolId>),
     /// A namespace or linkage block: text before the first inner item, inner items, closing text.

@@ -13,6 +13,7 @@
 
 pub mod abi;
 mod alignment;
+pub mod attributes;
 pub mod branches;
 pub mod build;
 pub mod capture_lists;

@@ -393,6 +393,12 @@ impl Program {
         start.flatten().map_or("", |start| &before[start..])
     }
 
+    /// The attributes in front of a declaration that say how its objects lie in memory, and a blank.
+    pub fn layout_in_front(&self, declaration: TextRange) -> String {
+        let found = crate::attributes::of_layout(&self.unit, self.source(), declaration);
+        found.map_or(String::new(), |at| format!("{} ", self.text(at)))
+    }
+
     /// Whether the file has a namespace without a name.
     pub fn has_unnamed_namespace(&self) -> bool {
         let mut stack: Vec<&Item> = self.items.iter().collect();

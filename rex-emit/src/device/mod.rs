@@ -203,7 +203,8 @@ impl<'p> Device<'p> {
                 ItemKind::Type | ItemKind::Instantiation(_) => {
                     self.header();
                     let text = self.classes.print(item.range)?;
-                    self.line(&text);
+                    let layout = self.program.layout_in_front(item.range);
+                    self.line(&format!("{layout}{text}"));
                 }
                 ItemKind::Function(_) | ItemKind::Prototype(_)
                     if placement::is_of_header(self.program, item.range) => {}
@@ -214,6 +215,12 @@ impl<'p> Device<'p> {
                     } else {
                         self.host_function(*function)?;
                     }
+                }
+                ItemKind::Defaulted => {
+                    self.header();
+                    let text = self.text_of(item.range);
+                    let (heads, rest) = text.split_at(function::template_heads(&text));
+                    self.line(&format!("{heads}{}{rest}", class::BOTH_SIDES));
                 }
                 ItemKind::Prototype(name) => self.prototype(name, item.range),
                 ItemKind::Variables(symbols) => self.variables(symbols, item.range)?,
@@ -282,7 +289,11 @@ impl<'p> Device<'p> {
                         .contains(self.program.name(*symbol))
             }),
             ItemKind::Block { items, .. } => self.block_is_needed(items),
-            ItemKind::Type | ItemKind::Macro | ItemKind::Include | ItemKind::OtherDirective => true,
+            ItemKind::Type
+            | ItemKind::Defaulted
+            | ItemKind::Macro
+            | ItemKind::Include
+            | ItemKind::OtherDirective => true,
             ItemKind::Prototype(name) => self.is_declared(name),
             ItemKind::Instantiation(path) => self.defines_instantiated(path),
             ItemKind::Other => false,

@@ -58,7 +58,10 @@ pub(super) fn declaration(program: &Program, symbol: SymbolId) -> Option<String>
         (DeviceStorage::Constructed, _) | (_, None) => String::new(),
         (_, Some(at)) => format!(" = {}", program.text(at)),
     };
-    Some(format!("__device__ {external}{declared}{value};"))
+    let layout = found
+        .declaration
+        .map_or(String::new(), |at| program.layout_in_front(at));
+    Some(format!("__device__ {external}{layout}{declared}{value};"))
 }
 
 /// References that give the variables among `globals` their names back.

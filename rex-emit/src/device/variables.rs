@@ -201,6 +201,7 @@ impl<'p> Device<'p> {
             return Ok(());
         }
         let text = self.text_of(range);
+        let layout = self.program.layout_in_front(range);
         let types = &self.program.types;
         let is_scalar = symbols.iter().all(|symbol| {
             matches!(
@@ -209,8 +210,8 @@ impl<'p> Device<'p> {
             )
         });
         match storage {
-            DeviceStorage::Constant if is_scalar => self.line(&text),
-            DeviceStorage::Constant => self.line(&format!("__device__ {text}")),
+            DeviceStorage::Constant if is_scalar => self.line(&format!("{layout}{text}")),
+            DeviceStorage::Constant => self.line(&format!("__device__ {layout}{text}")),
             DeviceStorage::Group => {
                 self.type_in_declaration(symbols, range)?;
                 for symbol in symbols {
@@ -247,7 +248,7 @@ impl<'p> Device<'p> {
                 let text = without_word(&text, "static");
                 match without_extern(&text) {
                     rest if rest.len() < text.len() => {
-                        self.line(&format!("extern __device__ {rest}"));
+                        self.line(&format!("extern __device__ {layout}{rest}"));
                     }
                     _ => {
                         let is_shared = symbols
@@ -257,7 +258,7 @@ impl<'p> Device<'p> {
                             true => (references::SHARED_BY_FILES, without_word(&text, "inline")),
                             false => ("", text),
                         };
-                        self.line(&format!("__device__ {linkage}{text}"));
+                        self.line(&format!("__device__ {linkage}{layout}{text}"));
                     }
                 }
             }

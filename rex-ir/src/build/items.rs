@@ -20,6 +20,13 @@ fn is_guide(node: Node<'_>) -> bool {
     node.field(Field::Type).is_none() && declarator.is_some_and(|it| it.children().any(names_type))
 }
 
+/// `A::~A() = default;`
+fn is_defaulted(node: Node<'_>) -> bool {
+    let mut parts = node.children();
+    node.kind() == Kind::FunctionDefinition
+        && parts.any(|part| part.kind() == Kind::DefaultMethodClause)
+}
+
 /// What was read of the unit, by place.
 struct Places {
     functions: FxHashMap<TextRange, FunctionId>,
@@ -57,6 +64,7 @@ impl<'u> Builder<'u> {
                 Kind::Comment => continue,
                 Kind::FunctionDefinition => match known.functions.get(&range) {
                     Some(function) => ItemKind::Function(*function),
+                    None if is_defaulted(node) => ItemKind::Defaulted,
                     None => ItemKind::Other,
                 },
                 Kind::TemplateDeclaration => self.template_item(node, known),
@@ -103,6 +111,9 @@ impl<'u> Builder<'u> {
     fn template_item(&self, node: Node<'u>, known: &Places) -> ItemKind {
         if let Some(function) = known.functions.get(&node.range()) {
             return ItemKind::Function(*function);
+        }
+        if node.children().any(is_defaulted) {
+            return ItemKind::Defaulted;
         }
         let declared = node
             .children()
@@ -196,9 +207,11 @@ impl<'u> Builder<'u> {
 fn instantiation_item(node: Node<'_>) -> ItemKind {
     let declarator = node.field(Field::Declarator);
     let function = declarator.filter(|declarator| function_declarator(*declarator).is_some());
-    match function.and_then(declared_name) {
-        Some(name) => ItemKind::Instantiation(without_arguments(name.text()).into()),
-        None => ItemKind::Type,
+    match (function.and_then(declared_name), declarator) {
+        (Some(name), _) => ItemKind::Instantiation(without_arguments(name.text()).into()),
+        // Device code that names a variable instantiates it.
+        (None, Some(_)) => ItemKind::Other,
+        (None, None) => ItemKind::Type,
     }
 }
 

@@ -367,6 +367,12 @@ impl<'u> Builder<'u> {
         None
     }
 
+    /// Whether a member function is around a place.
+    pub(super) fn has_this(&self, at: TextRange) -> bool {
+        let mut around = self.function_index.at(at);
+        around.any(|id| self.functions[id].class.is_some())
+    }
+
     /// The class whose member function surrounds a place.
     pub(super) fn this_type(&mut self, at: TextRange) -> Option<TypeId> {
         let class = self

@@ -30,7 +30,7 @@ pub(super) fn construct_in(search: &mut Search<'_>, range: TextRange) {
     }
 }
 
-/// Takes the functions in a class that make and end its objects and its operators, and those of its members and bases.
+/// Takes the functions of a class that make and end its objects, its operators and virtual functions, and those of its members and bases.
 pub(super) fn construct(search: &mut Search<'_>, class: TypeId) {
     let program = search.program;
     let types = &program.types;
@@ -42,8 +42,14 @@ pub(super) fn construct(search: &mut Search<'_>, class: TypeId) {
         let record = &types.records[id];
         let destructor = format_smolstr!("~{}", record.name);
         let methods = record.methods.iter().map(|method| &method.name);
-        let operators = methods.filter(|name| name.starts_with("operator"));
-        for name in [&record.name, &destructor].into_iter().chain(operators) {
+        for name in [&record.name, &destructor].into_iter().chain(methods) {
+            // A table of virtual functions has them all.
+            let is_made = |function: &Function| {
+                name.starts_with("operator")
+                    || function.name == record.name
+                    || function.name == destructor
+                    || function.is_virtual()
+            };
             for (id, function) in program.functions_named(name) {
                 let is_of_class = function.class.as_ref() == Some(&record.name);
                 let is_operator = name.starts_with("operator");
@@ -52,7 +58,8 @@ pub(super) fn construct(search: &mut Search<'_>, class: TypeId) {
                     _ if is_operator => Certainty::Perhaps,
                     _ => Certainty::ByObjects,
                 };
-                if is_of_class && (!is_operator || needs_no_variable(search, function)) {
+                let is_wanted = is_of_class && is_made(function);
+                if is_wanted && (!is_operator || needs_no_variable(search, function)) {
                     search.certainty = certainty;
                     search.take(id);
                 }

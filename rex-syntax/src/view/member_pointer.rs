@@ -21,9 +21,17 @@ impl Scan<'_> {
         let first = idx - usize::from(self.before(idx) == "::");
         let is_inside = self.before(first) == "(";
         let mut end = star + 1;
-        let is_named = self.is_word(end) && self.token_text(end) != "const";
         while self.is_word(end) {
             end += 1;
+        }
+        let is_qualifier = |at: &usize| matches!(self.token_text(*at), "const" | "volatile");
+        let is_named = end > star + 1 && !is_qualifier(&(end - 1));
+        if is_named {
+            // `int A::*const p`: the grammar has the name only.
+            let qualifiers = (star + 1..end).take_while(is_qualifier).count();
+            if qualifiers > 0 {
+                self.blank_tokens(star + 1, star + qualifiers, mask);
+            }
         }
         let is_function =
             is_inside && self.token_text(end) == ")" && self.token_text(end + 1) == "(";

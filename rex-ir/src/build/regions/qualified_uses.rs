@@ -49,8 +49,11 @@ impl Builder<'_> {
                 };
                 uses.add(CapturedObject::Variable(symbol), seen);
             }
+            // Outside of member functions, nothing evaluates it: `sizeof(C::x)`.
             None if !self.is_member_pointer(whole) && self.find_field(text, name.at).is_some() => {
-                self.use_qualified_member(name.at, whole, uses)
+                if self.has_this(whole) {
+                    self.use_qualified_member(name.at, whole, uses);
+                }
             }
             _ if name.called => uses.calls.push(Call::of_function(name.text, name.at)),
             _ => {}

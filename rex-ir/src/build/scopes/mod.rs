@@ -154,7 +154,7 @@ impl<'u> Builder<'u> {
             Kind::AliasDeclaration => {
                 if let (Some(name), Some(ty)) = (node.field(Field::Name), node.field(Field::Type)) {
                     let ty = self.descriptor_type(ty, node.range());
-                    let ty = self.attributed(ty, node.text());
+                    let ty = self.attributed(ty, node);
                     self.declare_type(scope, name, ty, Some(node.range()));
                 }
             }

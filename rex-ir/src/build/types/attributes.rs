@@ -1,8 +1,12 @@
 //! Attributes that make another type of the one that is named: `vector_size`, `ext_vector_type`, `mode`.
 
+use std::borrow::Cow;
+
+use rex_syntax::cst::Node;
 use rex_syntax::lex::{self, Token, TokenKind};
 use smol_str::format_smolstr;
 
+use crate::attributes;
 use crate::build::Builder;
 use crate::build::names::squeeze;
 use crate::build::types::arithmetic::arithmetic_meaning;
@@ -39,7 +43,7 @@ enum Effect {
 
 impl Builder<'_> {
     /// The type that a declaration's attributes make of the arithmetic type that its specifiers name.
-    pub(in crate::build) fn attributed(&mut self, base: TypeId, declaration: &str) -> TypeId {
+    pub(in crate::build) fn attributed(&mut self, base: TypeId, declaration: Node<'_>) -> TypeId {
         if self.fragment_depth == 0 && !self.has_type_attributes {
             return base;
         }
@@ -51,7 +55,8 @@ impl Builder<'_> {
             Meaning::Float { .. } | Meaning::WideArithmetic => false,
             _ => return base,
         };
-        let Some(attribute) = type_attribute(declaration) else {
+        let text = self.with_attributes_in_front(declaration);
+        let Some(attribute) = type_attribute(&text) else {
             return base;
         };
         match attribute.effect {
@@ -70,6 +75,28 @@ impl Builder<'_> {
                 self.types.named(spelling, meaning)
             }
         }
+    }
+}
+
+impl Builder<'_> {
+    /// The text of a declaration behind the attributes in front of it, which macros may write.
+    fn with_attributes_in_front<'t>(&self, declaration: Node<'t>) -> Cow<'t, str> {
+        let text = declaration.text();
+        let is_of_unit = self.fragment_depth == 0;
+        let front = is_of_unit
+            .then(|| attributes::of_layout(self.unit, self.source, declaration.range()))
+            .flatten();
+        let Some(front) = front else {
+            return Cow::Borrowed(text);
+        };
+        let mut written = self.text(front).to_owned();
+        for word in lex::identifiers(self.source, front) {
+            let definition = self.macro_at(self.text(word), word);
+            if let Some(definition) = definition.filter(|it| it.parameters.is_none()) {
+                written = written.replace(self.text(word), &definition.body);
+            }
+        }
+        Cow::Owned(format!("{written} {text}"))
     }
 }
 

@@ -44,7 +44,7 @@ impl Builder<'_> {
                 },
             ),
         };
-        let ty = self.attributed(ty, declaration.text());
+        let ty = self.attributed(ty, declaration);
         self.qualify(ty, qualifiers)
     }
 

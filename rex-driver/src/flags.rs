@@ -30,6 +30,8 @@ pub enum FlagKind {
     FloatingPoint,
     /// `-funsigned-char`, `-fshort-enums`: signs and sizes of types, which device code must share.
     Layout,
+    /// `-fwrapv`, `-fno-strict-aliasing`: what the language leaves undefined and a program relies on, in device code as well.
+    Defined,
     /// `-m…`: the host processor.
     Machine,
     /// `-fopenmp` in any spelling.
@@ -239,6 +241,7 @@ impl CompilerFlags {
                     | FlagKind::DebugInfo
                     | FlagKind::FloatingPoint
                     | FlagKind::Layout
+                    | FlagKind::Defined
                     | FlagKind::Machine
                     | FlagKind::Everywhere
                     | FlagKind::LinkTimeOptimization
@@ -258,6 +261,7 @@ impl CompilerFlags {
             | FlagKind::Optimization
             | FlagKind::FloatingPoint
             | FlagKind::Layout
+            | FlagKind::Defined
             | FlagKind::Machine
             | FlagKind::Everywhere => true,
             FlagKind::Other => flag.words[0].to_string_lossy().starts_with("-f"),
@@ -424,6 +428,20 @@ const KINDS: &[(FlagKind, &[&str], &[&str])] = &[
             "-fno-signed-char",
             "-fshort-enums",
             "-fno-short-enums",
+        ],
+        &[],
+    ),
+    (
+        FlagKind::Defined,
+        &[
+            "-fwrapv",
+            "-fno-wrapv",
+            "-fstrict-overflow",
+            "-fno-strict-overflow",
+            "-fstrict-aliasing",
+            "-fno-strict-aliasing",
+            "-fdelete-null-pointer-checks",
+            "-fno-delete-null-pointer-checks",
         ],
         &[],
     ),

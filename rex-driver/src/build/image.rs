@@ -298,7 +298,11 @@ fn assemble(ptxas: &Path, arch: &str, ptx: &Path, image: &Path) -> Command {
 fn is_for_any_device(flag: &Flag) -> bool {
     matches!(
         flag.kind,
-        FlagKind::Macro | FlagKind::Include | FlagKind::FloatingPoint | FlagKind::Layout
+        FlagKind::Macro
+            | FlagKind::Include
+            | FlagKind::FloatingPoint
+            | FlagKind::Layout
+            | FlagKind::Defined
     )
 }
 

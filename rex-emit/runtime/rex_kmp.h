@@ -186,7 +186,7 @@ struct __tgt_kernel_arguments {
 #define REX_ENUM_OF(constant) __typeof__(constant)
 
 /* A value of at most 8 bytes in a pointer-sized slot, the way kernels take literals. */
-static inline void *rex_literal(const volatile void *value, size_t bytes) {
+static __inline__ void *rex_literal(const volatile void *value, size_t bytes) {
   void *slot = NULL;
   __builtin_memcpy(&slot, (const void *)value, bytes);
   return slot;
@@ -197,7 +197,7 @@ struct rex_span {
   char *low, *high;
 };
 #define REX_NO_SPAN { NULL, NULL }
-static inline void rex_span_add(struct rex_span *span, void *begin, int64_t bytes) {
+static __inline__ void rex_span_add(struct rex_span *span, void *begin, int64_t bytes) {
   char *low = (char *)begin, *high = low + bytes;
   if (!span->low || low < span->low) span->low = low;
   if (!span->high || high > span->high) span->high = high;
@@ -223,19 +223,19 @@ extern void *omp_target_memset(void *pointer, int value, size_t bytes, int devic
 #endif
 
 /* `present` is asked for where a data region begins, not where it ends. */
-static inline void rex_forget_present(int32_t count, int64_t *types) {
+static __inline__ void rex_forget_present(int32_t count, int64_t *types) {
   int32_t i;
   for (i = 0; i < count; i++) types[i] &= ~(int64_t)0x1000;
 }
 
 /* Iterations of a loop that covers `span` in steps of `step`. A hint for the default geometry, no more. */
-static inline uint64_t rex_trips(int64_t span, int64_t step) {
+static __inline__ uint64_t rex_trips(int64_t span, int64_t step) {
   return span > 0 && step > 0 ? ((uint64_t)span - 1) / (uint64_t)step + 1 : 0;
 }
 
 /* Bytes of dynamic shared memory for an array of a team: rex_launch.DynCGroupMem = the sum over all arrays. A sum that
  * a device does not have counts as 0, then the kernel takes them from the heap; what no device has counts as 1 MiB. */
-static inline uint32_t rex_shared_bytes(uint64_t bytes) {
+static __inline__ uint32_t rex_shared_bytes(uint64_t bytes) {
   const uint64_t most = 1 << 20;
   return (uint32_t)(bytes < most ? (bytes + 15) / 16 * 16 : most);
 }

@@ -33,13 +33,16 @@ struct Values<'t> {
 }
 
 impl<'t> Values<'t> {
-    fn at(&mut self, path: &[usize]) -> &mut Values<'t> {
+    /// The values of a part; `None` inside of what has one value, such as the characters of a string.
+    fn at(&mut self, path: &[usize]) -> Option<&mut Values<'t>> {
         let mut inner = self;
         for idx in path {
-            inner.value = None;
+            if inner.value.is_some() {
+                return None;
+            }
             inner = inner.parts.entry(*idx).or_default();
         }
-        inner
+        Some(inner)
     }
 }
 
@@ -63,10 +66,11 @@ impl<'u> Builder<'u> {
     fn fill(&mut self, values: &mut Values<'u>, list: Node<'u>, ty: TypeId) -> Option<()> {
         let mut next = vec![0];
         for part in parts_of(list) {
-            let (mut path, copies) = match part.path.is_empty() {
-                true => (next, 1),
+            let spans = match part.path.is_empty() {
+                true => next.into_iter().map(|idx| (idx, idx)).collect(),
                 false => self.designated(&part, ty)?,
             };
+            let mut path: Vec<usize> = spans.iter().map(|(_, last)| *last).collect();
             let mut object = self.object_at(ty, &path)?;
             let is_list = part.value.kind() == Kind::InitializerList;
             while !is_list && self.is_entered(part.value, object)? {
@@ -78,27 +82,28 @@ impl<'u> Builder<'u> {
                 true => self.fill(&mut inner, part.value, object)?,
                 false => inner.value = Some(part.value),
             }
-            for _ in 1..copies {
-                *values.at(&path) = inner.clone();
-                *path.last_mut()? += 1;
+            let entered = path[spans.len()..].to_vec();
+            for mut object in objects_of(&spans)? {
+                object.extend(&entered);
+                self.forget_others(values, ty, &object)?;
+                *values.at(&object)? = inner.clone();
             }
-            self.forget_others(values, ty, &path);
-            *values.at(&path) = inner;
             next = self.behind(ty, path);
         }
         Some(())
     }
 
     /// A union has one value.
-    fn forget_others(&mut self, values: &mut Values<'u>, ty: TypeId, path: &[usize]) {
+    fn forget_others(&mut self, values: &mut Values<'u>, ty: TypeId, path: &[usize]) -> Option<()> {
         for depth in 0..path.len() {
             let object = self.object_at(ty, &path[..depth]);
             let shape = object.map(|object| self.shape(object));
             if matches!(shape, Some(Shape::Members { is_union: true, .. })) {
-                let parts = &mut values.at(&path[..depth]).parts;
+                let parts = &mut values.at(&path[..depth])?.parts;
                 parts.retain(|idx, _| *idx == path[depth]);
             }
         }
+        Some(())
     }
 
     /// The object behind one that got a value.
@@ -137,11 +142,11 @@ impl<'u> Builder<'u> {
         }
     }
 
-    /// The path of the first object that designators name, and how many objects they name.
-    fn designated(&mut self, part: &Part<'u>, ty: TypeId) -> Option<(Vec<usize>, usize)> {
-        let mut path = Vec::new();
-        let mut copies = 1;
+    /// What designators name: on each level, the first and the last element or member.
+    fn designated(&mut self, part: &Part<'u>, ty: TypeId) -> Option<Vec<(usize, usize)>> {
+        let mut spans: Vec<(usize, usize)> = Vec::new();
         for designator in &part.path {
+            let path: Vec<usize> = spans.iter().map(|(first, _)| *first).collect();
             let object = self.object_at(ty, &path)?;
             match self.shape(object) {
                 Shape::Array { .. } => {
@@ -149,18 +154,17 @@ impl<'u> Builder<'u> {
                     if last >= MAX_ELEMENTS || last < first {
                         return None;
                     }
-                    path.push(first);
-                    copies = last - first + 1;
+                    spans.push((first, last));
                 }
                 Shape::Members { .. } => {
                     let name = designator.text().trim_start_matches('.').trim();
-                    path.extend(self.path_of_member(object, name)?);
-                    copies = 1;
+                    let path = self.path_of_member(object, name)?;
+                    spans.extend(path.into_iter().map(|idx| (idx, idx)));
                 }
                 Shape::Scalar => return None,
             }
         }
-        Some((path, copies))
+        Some(spans)
     }
 
     fn path_of_member(&mut self, ty: TypeId, name: &str) -> Option<Vec<usize>> {
@@ -272,6 +276,21 @@ impl<'u> Builder<'u> {
         }
         Some(format!("{{{prefix}{}}}", texts.join(", ")))
     }
+}
+
+/// The paths of the objects that designators name: `[0 ... 1].m[2]` names two.
+fn objects_of(spans: &[(usize, usize)]) -> Option<Vec<Vec<usize>>> {
+    let mut paths: Vec<Vec<usize>> = vec![Vec::new()];
+    for (first, last) in spans {
+        if paths.len() * (last - first + 1) > MAX_ELEMENTS {
+            return None;
+        }
+        let extended = paths.iter().flat_map(|path| {
+            (*first..=*last).map(move |idx| path.iter().copied().chain([idx]).collect())
+        });
+        paths = extended.collect();
+    }
+    Some(paths)
 }
 
 /// Whether a list has designators, or a list in it has.

@@ -1176,6 +1176,8 @@ public:
   REX_DEVICE operator Element *() const { return base_; }
   REX_DEVICE rex_view<Element, 2> operator&() const { return rex_view<Element, 2>(base_, 1, extent_); }
   REX_DEVICE Element *rex_base() const { return base_; }
+  REX_DEVICE Element *begin() const { return base_; }
+  REX_DEVICE Element *end() const { return base_ + extent_; }
 
 private:
   Element *base_;

@@ -75,7 +75,31 @@ impl<'t> Exceptions<'t> {
 
     /// `void f() throw();`
     fn is_specification(&self, idx: usize) -> bool {
-        self.word(idx + 1) == "(" && (self.word(idx + 2) == ")" || self.opens_body_behind(idx + 1))
+        self.word(idx + 1) == "("
+            && (self.word(idx + 2) == ")"
+                || self.opens_body_behind(idx + 1)
+                || self.is_behind_parameters(idx))
+    }
+
+    /// `void f() const throw(std::bad_alloc);`, and not `if (n == 0) throw(n);`
+    fn is_behind_parameters(&self, idx: usize) -> bool {
+        let is_qualifier = |at: &usize| matches!(self.word(*at), "const" | "volatile" | "&" | "&&");
+        let last = (0..idx).rev().find(|at| !is_qualifier(at));
+        let open = last.and_then(|last| self.partners.opening(last));
+        let name = open.and_then(|open| open.checked_sub(1));
+        name.is_some_and(|name| {
+            last.is_some_and(|last| self.word(last) == ")")
+                && !matches!(
+                    self.word(name),
+                    "if" | "while" | "for" | "switch" | "constexpr"
+                )
+                && (self.tokens[name].kind == lex::TokenKind::Identifier || self.is_operator(name))
+        })
+    }
+
+    /// `operator==`, `operator()`
+    fn is_operator(&self, last: usize) -> bool {
+        (last.saturating_sub(2)..last).any(|at| self.word(at) == "operator")
     }
 
     /// `void f() throw(std::bad_alloc) {`

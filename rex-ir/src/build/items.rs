@@ -210,9 +210,15 @@ fn instantiation_item(node: Node<'_>) -> ItemKind {
     match (function.and_then(declared_name), declarator) {
         (Some(name), _) => ItemKind::Instantiation(without_arguments(name.text()).into()),
         // Device code that names a variable instantiates it.
-        (None, Some(_)) => ItemKind::Other,
-        (None, None) => ItemKind::Type,
+        (None, Some(_)) if !instantiates_class(node) => ItemKind::Other,
+        (None, _) => ItemKind::Type,
     }
+}
+
+/// `template class Box<int>;`, whose name the grammar may take for that of a variable.
+fn instantiates_class(node: Node<'_>) -> bool {
+    let mut words = node.text().split_whitespace();
+    words.any(|word| matches!(word, "class" | "struct" | "union"))
 }
 
 /// Sorts items by position and moves those inside a block into it; items inside functions and types stay part of their text.

@@ -16,9 +16,11 @@ pub(super) fn construct_in(search: &mut Search<'_>, range: TextRange) {
     }
     let source = program.source();
     let tokens: Vec<lex::Token> = lex::significant_tokens(source, range).collect();
-    for pair in tokens.windows(2) {
+    for (idx, pair) in tokens.windows(2).enumerate() {
+        let before = idx.checked_sub(1).map(|before| tokens[before].text(source));
         let is_object = pair[1].kind == lex::TokenKind::Identifier
-            || matches!(pair[1].text(source), "(" | "{" | "<");
+            || matches!(pair[1].text(source), "(" | "{" | "<")
+            || before == Some("new");
         if pair[0].kind != lex::TokenKind::Identifier || !is_object {
             continue;
         }

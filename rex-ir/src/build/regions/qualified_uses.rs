@@ -50,14 +50,21 @@ impl Builder<'_> {
                 uses.add(CapturedObject::Variable(symbol), seen);
             }
             // Outside of member functions, nothing evaluates it: `sizeof(C::x)`.
-            None if !self.is_member_pointer(whole) && self.find_field(text, name.at).is_some() => {
-                if self.has_this(whole) {
+            None if self.find_field(text, name.at).is_some() => {
+                if self.has_this(whole) && !self.is_member_pointer(whole) {
                     self.use_qualified_member(name.at, whole, uses);
                 }
             }
-            _ if name.called => uses.calls.push(Call::of_function(name.text, name.at)),
+            _ if name.called || self.is_pointer_to_function(name, whole) => {
+                uses.calls.push(Call::of_function(name.text, name.at));
+            }
             _ => {}
         }
+    }
+
+    /// Whether `&A::f` stands there, of a function of the unit.
+    fn is_pointer_to_function(&self, name: Name<'_>, whole: TextRange) -> bool {
+        self.is_member_pointer(whole) && !self.function_index.named(name.text).is_empty()
     }
 
     /// Constants and functions that a type or declaration names with qualifiers.

@@ -332,9 +332,10 @@ impl Host<'_> {
             .position(|item| has_code(item) || holds_construct(item) || holds_include(item))
             .map_or(TextSize::of(source), |idx| {
                 let start = items[idx].range.start();
-                // Attributes in front are no part of the item, and directives are none of these.
+                // Attributes and pragmas in front are no part of the item; other directives are not for it.
                 let before = lines
                     .iter()
+                    .filter(|line| line.name(source) != "pragma")
                     .map(|line| line.range.end())
                     .chain(idx.checked_sub(1).map(|idx| items[idx].range.end()))
                     .filter(|end| *end <= start);

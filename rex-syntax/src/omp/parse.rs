@@ -157,8 +157,6 @@ impl<'p> Parser<'p> {
 
     /// The construct that `cancel` and `cancellation point` name.
     fn cancelled_construct(&mut self) -> Option<TextRange> {
-        // In an attribute, commas may separate all words.
-        self.at += usize::from(self.peek() == ",");
         let word = self.tokens.get(self.at).filter(|_| {
             matches!(
                 self.peek(),

@@ -276,7 +276,7 @@ pub(crate) fn find<'u>(unit: &'u Unit, name: &str, kind: DeclKind) -> Option<Dec
         (
             found.origin != HeaderOrigin::Main,
             found.scope.is_empty(),
-            found.text.ends_with('}') || found.text.contains('{'),
+            is_definition(found),
         )
     })
 }
@@ -293,4 +293,138 @@ pub fn declares_constexpr(class: &str, name: &str) -> bool {
         }
         false
     })
+}
+
+/// How a place names a type of a header.
+#[derive(Clone, Copy)]
+pub(crate) struct TypeName<'n> {
+    /// What stands before `::`, without the last one.
+    pub(crate) qualifier: Option<&'n str>,
+    /// The name itself, without arguments.
+    pub(crate) name: &'n str,
+    /// The namespaces around the place, `a::b`.
+    pub(crate) namespace: &'n str,
+}
+
+impl TypeName<'_> {
+    /// How well the scope of a declaration fits: as the qualifier says, then in the innermost namespace around the place.
+    fn fit(self, scope: &str) -> (u8, Option<usize>) {
+        let qualifier = self.qualifier.map(|it| it.trim().trim_start_matches("::"));
+        let as_written = match qualifier {
+            None => 0,
+            Some(qualifier) if is_within(scope, qualifier) && scope.len() == qualifier.len() => 3,
+            Some(qualifier) if scope.ends_with(&format!("::{qualifier}")) => 2,
+            // In a namespace that is `inline`.
+            Some(qualifier) if is_within(scope, qualifier) => 1,
+            Some(_) => 0,
+        };
+        let is_around = is_within(self.namespace, scope);
+        (as_written, is_around.then_some(scope.len()))
+    }
+}
+
+/// Whether a scope is another one or in it; everything is in the file.
+fn is_within(scope: &str, outer: &str) -> bool {
+    let inner = scope.strip_prefix(outer);
+    outer.is_empty() || inner.is_some_and(|inner| inner.is_empty() || inner.starts_with("::"))
+}
+
+fn is_definition(found: &DeclText<'_>) -> bool {
+    found.text.ends_with('}') || found.text.contains('{')
+}
+
+/// The declaration of the type that a name means: headers are preferred, then what fits the place, then a typedef, a body, and the last one in the text.
+pub(crate) fn find_type<'u>(unit: &'u Unit, name: TypeName<'_>) -> Option<DeclText<'u>> {
+    let index = unit.expansion.as_deref()?.declarations();
+    let kinds = [DeclKind::Tag, DeclKind::Typedef].into_iter();
+    let all = kinds.flat_map(|kind| {
+        let found = index.all(name.name, kind).into_iter();
+        found
+            .filter(|found| specialized_for(found.text).is_none())
+            .map(move |found| (kind, found))
+    });
+    let (_, found) = all.max_by_key(|(kind, found)| {
+        (
+            found.origin != HeaderOrigin::Main,
+            name.fit(&found.scope),
+            *kind == DeclKind::Typedef,
+            is_definition(found),
+        )
+    })?;
+    Some(found)
+}
+
+/// What a class template of headers is for some of its arguments.
+pub(crate) struct Specialization {
+    /// The class, without template head and arguments: `struct Deep { .. }`.
+    pub(crate) text: String,
+    /// It is for arguments that are all given.
+    pub(crate) is_full: bool,
+    /// The arguments, brackets included.
+    pub(crate) arguments: String,
+}
+
+/// The specializations that headers define of a template.
+pub(crate) fn specializations(unit: &Unit, name: &str) -> Vec<Specialization> {
+    let Some(expansion) = unit.expansion.as_deref() else {
+        return Vec::new();
+    };
+    let all = expansion.declarations().all(name, DeclKind::Tag);
+    let specializations = all.into_iter().filter_map(|found| {
+        let arguments = specialized_for(found.text).filter(|_| found.text.contains('{'))?;
+        let mut class = found.text.to_owned();
+        class.replace_range(std::ops::Range::<usize>::from(arguments), "");
+        let head_end = class.find('>')? + 1;
+        let head: String = class[..head_end].split_whitespace().collect();
+        Some(Specialization {
+            is_full: head == "template<>",
+            text: class[head_end..].to_owned(),
+            arguments: found.text[arguments].to_owned(),
+        })
+    });
+    specializations.collect()
+}
+
+/// Where the declaration of a class template has arguments that it is for, brackets included: `<0>` of `template <> struct Deep<0> { .. }`.
+fn specialized_for(text: &str) -> Option<TextRange> {
+    if !text.starts_with("template") {
+        return None;
+    }
+    let mut depth = 0_usize;
+    let mut is_class = false;
+    let mut arguments = None;
+    for token in lex::significant_tokens(text, lex::whole(text)) {
+        let word = token.text(text);
+        match word {
+            "{" | ":" | ";" if depth == 0 => return None,
+            "<" | "(" => {
+                if depth == 0 && is_class && word == "<" {
+                    arguments = Some(token.range.start());
+                }
+                depth += 1;
+            }
+            ">" | ")" => depth = depth.saturating_sub(1),
+            ">>" => depth = depth.saturating_sub(2),
+            "struct" | "class" | "union" if depth == 0 => is_class = true,
+            _ => {}
+        }
+        if depth == 0
+            && let Some(start) = arguments
+        {
+            return Some(TextRange::new(start, token.range.end()));
+        }
+    }
+    None
+}
+
+/// Whether headers declare types of this name in several scopes.
+pub(crate) fn is_ambiguous(unit: &Unit, name: &str) -> bool {
+    let Some(expansion) = unit.expansion.as_deref() else {
+        return false;
+    };
+    let index = expansion.declarations();
+    let kinds = [DeclKind::Tag, DeclKind::Typedef].into_iter();
+    let mut all = kinds.flat_map(|kind| index.all(name, kind));
+    let first = all.next();
+    first.is_some_and(|first| all.any(|other| other.scope != first.scope))
 }

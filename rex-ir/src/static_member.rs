@@ -39,7 +39,7 @@ pub struct Specialization {
     pub definition: TextRange,
     /// The name in it: `Box<char>::value`.
     pub name: TextRange,
-    /// The value.
+    /// The value; without one, the member is only declared.
     pub initializer: Option<TextRange>,
 }
 

@@ -30,9 +30,12 @@ impl<'p> Device<'p> {
         let instantiator = instances.of_function(id);
         let is_own = function.class.is_some() || function.is_template();
         if self.program.device_code.left_out.contains(&id) {
-            self.header();
-            let text = left_out(self.program, function);
-            self.line(&text);
+            // Its class declares a member.
+            if function.class.is_none() {
+                self.header();
+                let text = left_out(self.program, function);
+                self.line(&text);
+            }
             return Ok(());
         }
         if function.class.is_none()

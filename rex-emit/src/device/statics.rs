@@ -309,6 +309,10 @@ impl<'p> Member<'p> {
             return lines;
         }
         if !self.known.is_defined() {
+            // Specializations define it, here or in another file.
+            if accessor.is_empty() {
+                lines.push(declared(&storage, ";"));
+            }
             return lines;
         }
         if self.is_read_by_the_compiler() {
@@ -368,6 +372,9 @@ impl<'p> Member<'p> {
             false => format!("decltype(({declared}))"),
         };
         let [accessor, storage] = self.heads_outside(class, &ty);
+        if !is_own && value.is_none() {
+            return vec![format!("{BOTH_SIDES}{storage};")];
+        }
         let body = match is_own {
             true => self.storage_body(value),
             false => self.body_with(

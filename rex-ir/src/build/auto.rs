@@ -36,6 +36,23 @@ impl<'u> Builder<'u> {
         }
     }
 
+    /// The declared type of a variable that goes through a range, with `auto` replaced by what the range decides.
+    pub(super) fn deduced_in_range(
+        &mut self,
+        ty: TypeId,
+        range: Node<'_>,
+        at: TextRange,
+    ) -> TypeId {
+        if !self.types.mentions_auto(ty) || !self.is_decided_by_initializer(ty) {
+            return ty;
+        }
+        let range = self.expression_type(range, at, 0);
+        match range.and_then(|range| self.range_element(range, at)) {
+            Some(element) => self.replace_auto(ty, element),
+            None => ty,
+        }
+    }
+
     /// Whether the type is `auto` and not, for instance, a class template without arguments or `decltype(x)`.
     fn is_decided_by_initializer(&self, ty: TypeId) -> bool {
         match &self.types.get(ty).kind {
@@ -134,11 +151,11 @@ impl<'u> Builder<'u> {
                 let base = self.expression_type(node.field(Field::Argument)?, at, next)?;
                 self.types
                     .element(base)
-                    .or_else(|| self.container_member_type(base, "at", at))
+                    .or_else(|| self.result_of_member(base, "operator[]", at))
             }
             Kind::FieldExpression => {
                 let base = self.expression_type(node.field(Field::Argument)?, at, next)?;
-                let base = self.behind_arrow(base);
+                let base = self.object_of_member(node, base, at);
                 let name = node.field(Field::Field)?.text();
                 let found = self.member_type(base, name)?;
                 match self.types.record(base) {
@@ -149,7 +166,10 @@ impl<'u> Builder<'u> {
             Kind::PointerExpression => {
                 let operand = self.expression_type(node.field(Field::Argument)?, at, next)?;
                 match node.field(Field::Operator)?.text() {
-                    "*" => self.types.element(operand),
+                    "*" => self
+                        .types
+                        .element(operand)
+                        .or_else(|| self.result_of_member(operand, "operator*", at)),
                     _ => {
                         let object = self.types.object_type(operand);
                         Some(self.types.plain(TypeKind::Pointer(object)))
@@ -244,10 +264,19 @@ impl<'u> Builder<'u> {
         ty
     }
 
-    /// The object that `x.member` or `x->member` is of: what `x` points to, if it is a pointer.
-    fn behind_arrow(&self, ty: TypeId) -> TypeId {
-        let pointee = self.types.element(ty).filter(|_| self.is_pointer(ty));
-        pointee.unwrap_or(ty)
+    /// The object that `x.member` or `x->member` is of: what `x` points to, if it is a pointer or acts as one.
+    fn object_of_member(&mut self, member: Node<'_>, ty: TypeId, at: TextRange) -> TypeId {
+        let is_arrow = member
+            .field(Field::Operator)
+            .is_some_and(|operator| operator.text() == "->");
+        let pointer = match is_arrow && !self.is_pointer(ty) {
+            true => self.result_of_member(ty, "operator->", at),
+            false => Some(ty),
+        };
+        let pointer = pointer.filter(|pointer| self.is_pointer(*pointer));
+        pointer
+            .and_then(|pointer| self.types.element(pointer))
+            .unwrap_or(ty)
     }
 
     pub(super) fn is_pointer(&self, ty: TypeId) -> bool {

@@ -200,6 +200,8 @@ struct Builder<'u> {
     records_by_range: FxHashMap<TextRange, RecordId>,
     /// The classes whose bodies are being read, outermost first.
     open_records: Vec<(SmolStr, RecordId)>,
+    /// Types that texts of headers have declared where they are being read, outermost first: no scope knows them.
+    outside_types: Vec<types::OutsideTypes>,
     /// Class templates.
     class_templates: FxHashSet<RecordId>,
     alias_templates: Vec<types::AliasTemplate>,
@@ -218,6 +220,8 @@ struct Builder<'u> {
     namespace_aliases: NamespaceAliases<'u>,
     /// Greater than zero while nodes of a header's declaration are read: their ranges are not the unit's.
     fragment_depth: u32,
+    /// The namespaces around that declaration, `a::b`.
+    fragment_scope: SmolStr,
     /// The types of the parameters of functions that C calls, by name.
     parameters: FxHashMap<SmolStr, Rc<[Option<TypeId>]>>,
     /// Whether the unit may have attributes that make other types of those named.
@@ -299,6 +303,7 @@ impl<'u> Builder<'u> {
             header_constants: FxHashSet::default(),
             records_by_range: FxHashMap::default(),
             open_records: Vec::new(),
+            outside_types: Vec::new(),
             class_templates: FxHashSet::default(),
             alias_templates: Vec::new(),
             class_scopes: FxHashMap::default(),
@@ -309,6 +314,7 @@ impl<'u> Builder<'u> {
             local_usings: FxHashMap::default(),
             namespace_aliases: NamespaceAliases::default(),
             fragment_depth: 0,
+            fragment_scope: SmolStr::default(),
             parameters: FxHashMap::default(),
             has_type_attributes: types::has_type_attributes(source),
         }

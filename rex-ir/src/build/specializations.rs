@@ -102,7 +102,7 @@ impl Builder<'_> {
 }
 
 /// The name of a class without qualifiers, and with the arguments in one spelling: `Box<Key*,8>` of `a::Box< b::Key *, 8 >`.
-fn class_name(name: &str) -> SmolStr {
+pub(super) fn class_name(name: &str) -> SmolStr {
     let name = last_component(name);
     let tokens: Vec<&str> = lex::significant_tokens(name, lex::whole(name))
         .map(|token| token.text(name))

@@ -3,6 +3,7 @@
 use rex_syntax::TextRange;
 use rex_syntax::cst::Node;
 use rex_syntax::kind::{Field, Kind};
+use rex_syntax::lex::{self, TokenKind};
 use smol_str::{SmolStr, format_smolstr};
 
 use super::Builder;
@@ -81,30 +82,70 @@ impl Builder<'_> {
                 extent,
             },
             TypeKind::Named { spelling, meaning } => {
-                let (keyword, name) = match spelling.split_once(' ') {
-                    Some((keyword @ ("struct" | "union" | "class" | "enum"), name)) => {
-                        (format!("{keyword} "), name)
-                    }
-                    _ => (String::new(), spelling.as_str()),
-                };
-                let template = name.split('<').next().unwrap_or(name).trim();
-                let declared = self
-                    .scopes
-                    .resolve_type(&self.symbols, template, at)
-                    .and_then(|symbol| self.symbols[symbol].declared_at)
-                    .or_else(|| self.defined_beside(template, at));
-                let Some(declared) = declared else { return ty };
-                let node = self.unit.tree.root().smallest_at(declared);
-                let namespaces = namespaces_around(node);
-                if namespaces.is_empty() || !is_of_namespace(node) {
-                    return ty;
-                }
-                let spelling = format_smolstr!("{keyword}{}::{name}", namespaces.join("::"));
+                let spelling = self.spelled_from_outside(&spelling, at);
                 TypeKind::Named { spelling, meaning }
             }
             TypeKind::Function { .. } => return ty,
         };
         self.types.intern(Type { kind, ..whole })
+    }
+
+    /// The words of a type, template arguments among them, with the namespaces that the place does not name.
+    fn spelled_from_outside(&self, spelling: &str, at: TextRange) -> SmolStr {
+        let tokens: Vec<lex::Token> =
+            lex::significant_tokens(spelling, lex::whole(spelling)).collect();
+        let word = |idx: usize| tokens.get(idx).map_or("", |token| token.text(spelling));
+        let mut spelled = spelling.to_owned();
+        for idx in (0..tokens.len()).rev() {
+            let is_first = idx == 0 || !matches!(word(idx - 1), "::" | ".");
+            if tokens[idx].kind != TokenKind::Identifier || !is_first {
+                continue;
+            }
+            let mut last = idx;
+            while word(last + 1) == "::" && tokens.get(last + 2).is_some() {
+                last += 2;
+            }
+            // A class, `Particle` of `Particle::Bank`, or what a namespace has, `settings::Mode`.
+            let class = self.namespaces_of_type(word(idx), at);
+            let (namespaces, named) = match class {
+                Some(namespaces) => (namespaces, idx),
+                None => {
+                    let whole = TextRange::new(tokens[idx].range.start(), tokens[last].range.end());
+                    let found = self.find_qualified(&spelling[whole], at);
+                    let found = found.filter(|_| last > idx);
+                    let namespaces = found.and_then(|symbol| self.namespaces_of(symbol));
+                    match namespaces {
+                        Some(namespaces) => (namespaces, last),
+                        None => continue,
+                    }
+                }
+            };
+            let before = tokens[idx].range.start()..tokens[named].range.start();
+            let before = usize::from(before.start)..usize::from(before.end);
+            spelled.replace_range(before, &format!("{}::", namespaces.join("::")));
+        }
+        spelled.into()
+    }
+
+    /// The namespaces around the type that a name means at a place, unless there are none.
+    fn namespaces_of_type(&self, name: &str, at: TextRange) -> Option<Vec<SmolStr>> {
+        let declared = match self.scopes.resolve_type(&self.symbols, name, at) {
+            Some(symbol) => self.symbols[symbol].declared_at,
+            None => self.defined_beside(name, at),
+        };
+        self.namespaces_at(declared?)
+    }
+
+    fn namespaces_of(&self, symbol: SymbolId) -> Option<Vec<SmolStr>> {
+        let found = &self.symbols[symbol];
+        let declared = found.declared_at.filter(|_| found.kind == SymbolKind::Type);
+        self.namespaces_at(declared?)
+    }
+
+    fn namespaces_at(&self, declared: TextRange) -> Option<Vec<SmolStr>> {
+        let node = self.unit.tree.root().smallest_at(declared);
+        let namespaces = namespaces_around(node);
+        (!namespaces.is_empty() && is_of_namespace(node)).then_some(namespaces)
     }
 
     /// The type that a declaration of variables defines itself: `struct S { int a; } s;`.

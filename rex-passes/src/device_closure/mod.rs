@@ -72,7 +72,8 @@ fn device_code(cx: &mut PassCx<'_>) -> DeviceCode {
         .collect();
     stored.sort_by_key(|(symbol, _)| device_place(&program.symbols[*symbol]));
     report::missing(cx, std::mem::take(&mut reached.missing));
-    let left_out = report::left_out(cx, std::mem::take(&mut reached.perhaps_missing));
+    let mut left_out = report::left_out(cx, std::mem::take(&mut reached.perhaps_missing));
+    left_out.extend(report::left_out_for_their_text(cx, &reached));
     reached.functions.retain(|id| !left_out.contains(id));
     report::members_of_templates(cx, &stored);
     report::maps_without_effect(cx, &stored);

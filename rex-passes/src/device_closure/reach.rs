@@ -28,6 +28,8 @@ pub(super) struct Reached {
     pub(super) missing: Vec<Call>,
     /// Those of them in functions that are perhaps never called, with the function.
     pub(super) perhaps_missing: Vec<(Call, FunctionId)>,
+    /// How well it is known of each function.
+    pub(super) known: FxHashMap<FunctionId, Certainty>,
 }
 
 /// How well it is known that device code reaches something: names alone do not say which function of several is called.
@@ -72,6 +74,7 @@ pub(super) fn reached(program: &Program) -> Reached {
         .partition(|(_, function)| is_sure(function));
     reached.perhaps_missing = perhaps;
     let surely: Vec<(Call, FunctionId)> = surely;
+    reached.known = known;
     for (call, _) in surely {
         if !reached.missing.contains(&call) {
             reached.missing.push(call);
@@ -130,7 +133,7 @@ impl<'p> Search<'p> {
         self.certainty = Certainty::Perhaps;
         if !program.regions.is_empty() || !program.device_functions.is_empty() {
             self.take_implicit_functions();
-            self.take_functions_of_headers();
+            self.take_names_of_headers();
         }
         constants::add_of_types(self);
     }
@@ -166,18 +169,29 @@ impl<'p> Search<'p> {
         }
     }
 
-    /// Functions of the unit that headers name which the device file includes as they are: some of the unit's text may be of other headers.
-    fn take_functions_of_headers(&mut self) {
+    /// Functions and variables of the unit that headers name which the device file includes as they are: some of the unit's text may be of other headers.
+    fn take_names_of_headers(&mut self) {
         let program = self.program;
         let named = headers::qualified_names_included(program);
+        if named.is_empty() {
+            return;
+        }
+        let is_named = |namespace: Option<&str>, name: &str| {
+            let last = namespace.and_then(|namespace| namespace.rsplit("::").next());
+            last.is_some_and(|last| named.contains(&(last, name)))
+        };
         for (id, function) in program.functions.iter() {
-            let namespace = function.namespaces.last();
-            let namespace = namespace.and_then(|namespace| namespace.rsplit("::").next());
-            let is_named = namespace.is_some_and(|it| named.contains(&(it, &*function.name)));
-            if is_named && function.class.is_none() {
+            let namespace = function.namespaces.last().map(SmolStr::as_str);
+            if is_named(namespace, &function.name) && function.class.is_none() {
                 self.take(id);
             }
         }
+        let variables = program.symbols.iter().filter(|(_, symbol)| {
+            let namespace = symbol.qualifier.strip_suffix("::");
+            symbol.kind == SymbolKind::Global && is_named(namespace, &symbol.name)
+        });
+        let variables: Vec<SymbolId> = variables.map(|(id, _)| id).collect();
+        self.reached.variables.extend(variables);
     }
 
     /// Follows calls, initializers and the objects that texts make until nothing is left.

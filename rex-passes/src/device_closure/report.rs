@@ -11,13 +11,14 @@ use rex_ir::region::{Call, CapturedObject, DataConstructKind};
 use rex_ir::starters::Moment;
 use rex_ir::symbol::SymbolId;
 use rex_ir::ty::RecordId;
+use rex_ir::untranslatable::Untranslatable;
 use rex_syntax::diag::{Code, Diagnostic, Severity};
 use rex_syntax::expansion::HeaderOrigin;
 use rex_syntax::source::Language;
 use rex_syntax::{TextRange, TextSize, lex};
 use rustc_hash::FxHashSet;
 
-use super::reach::declared;
+use super::reach::{Certainty, Reached, declared};
 use crate::analysis::device_functions;
 use crate::pass::PassCx;
 
@@ -50,16 +51,56 @@ pub(super) fn left_out(
             (_, None) => continue,
             (false, Some(diagnostic)) => diagnostic,
             (true, Some(diagnostic)) => {
-                let note = format!(
-                    "`{name}` is left out of device code: no kernel calls it for sure, and one that does is not linked"
-                );
                 functions.insert(function);
-                diagnostic.with_severity(Severity::Warning).with_note(note)
+                without_function(diagnostic, name)
             }
         };
         cx.diagnostics.push(diagnostic);
     }
     functions
+}
+
+/// A diagnostic about a function that is left out.
+fn without_function(diagnostic: Diagnostic, name: &str) -> Diagnostic {
+    diagnostic.with_severity(Severity::Warning).with_note(format!(
+        "`{name}` is left out of device code: no kernel calls it for sure, and one that does is not linked"
+    ))
+}
+
+/// Warns of functions that device code perhaps calls and that have what its C++ cannot express. Gives these functions.
+pub(super) fn left_out_for_their_text(
+    cx: &mut PassCx<'_>,
+    reached: &Reached,
+) -> IndexSet<FunctionId> {
+    let mut functions = IndexSet::new();
+    for text in cx.program.untranslatable.clone() {
+        let program = &*cx.program;
+        let Some(id) = program.function_index.around(text.at) else {
+            continue;
+        };
+        let function = &program.functions[id];
+        let is_sure = reached.known.get(&id) == Some(&Certainty::Surely);
+        let is_perhaps_called = reached.functions.contains(&id) && !is_sure;
+        // The class has the text of the one, and its objects point to the other.
+        if !is_perhaps_called || function.in_class || function.is_virtual() {
+            continue;
+        }
+        let name = function.name.clone();
+        functions.insert(id);
+        let diagnostic = without_function(untranslatable_text(cx, &text), &name);
+        cx.diagnostics.push(diagnostic);
+    }
+    functions
+}
+
+fn untranslatable_text(cx: &PassCx<'_>, text: &Untranslatable) -> Diagnostic {
+    let headline = match cx.program.language() {
+        Language::C => "device code cannot have this, as it is compiled as C++",
+        Language::Cxx => "device code cannot have this, as not all compilers for devices take it",
+    };
+    cx.diagnostic(Code::UnsupportedStatement, text.at, headline)
+        .with_note(text.reason.to_string())
+        .with_help(text.help.to_string())
 }
 
 /// Whether a call is one of a function of the host's library.
@@ -191,10 +232,6 @@ pub(super) fn maps_without_effect(cx: &mut PassCx<'_>, variables: &[(SymbolId, D
 
 /// Device code that its C++ cannot express.
 pub(super) fn untranslatable(cx: &mut PassCx<'_>, texts: &[TextRange]) {
-    let headline = match cx.program.language() {
-        Language::C => "device code cannot have this, as it is compiled as C++",
-        Language::Cxx => "device code cannot have this, as not all compilers for devices take it",
-    };
     let mut texts = texts.to_vec();
     texts.sort_by_key(|text| text.start());
     // The end of the longest text so far: whether one of those that begin before a place contains it.
@@ -212,10 +249,7 @@ pub(super) fn untranslatable(cx: &mut PassCx<'_>, texts: &[TextRange]) {
     };
     for text in cx.program.untranslatable.clone() {
         if is_in_device_code(text.at) {
-            let diagnostic = cx
-                .diagnostic(Code::UnsupportedStatement, text.at, headline)
-                .with_note(text.reason.to_string())
-                .with_help(text.help.to_string());
+            let diagnostic = untranslatable_text(cx, &text);
             cx.diagnostics.push(diagnostic);
         }
     }

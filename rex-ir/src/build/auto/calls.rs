@@ -4,12 +4,11 @@ use rex_syntax::TextRange;
 use rex_syntax::cst::Node;
 use rex_syntax::kind::{Field, Kind};
 use rex_syntax::source::Language;
-use smol_str::SmolStr;
 
 use crate::build::Builder;
 use crate::build::names::template_arguments;
 use crate::symbol::{Symbol, SymbolId, SymbolKind};
-use crate::ty::{Category, Meaning, RecordId, TypeId, TypeKind};
+use crate::ty::{Category, Meaning, TypeId, TypeKind};
 
 impl Builder<'_> {
     pub(super) fn call_type(&mut self, node: Node<'_>, at: TextRange) -> Option<TypeId> {
@@ -124,40 +123,56 @@ impl Builder<'_> {
     /// The type of `object.name()`.
     fn member_call_type(&mut self, function: Node<'_>, at: TextRange) -> Option<TypeId> {
         let object = self.expression_type(function.field(Field::Argument)?, at, 0)?;
-        let object = self.behind_arrow(object);
-        let name = function.field(Field::Field)?.text();
-        if let Some(record) = self
-            .types
-            .record(object)
-            .or_else(|| self.header_class(object))
-        {
-            let returns: Vec<TypeId> = self.types.records[record]
-                .methods
-                .iter()
-                .filter(|method| method.name == name)
-                .map(|method| method.returns)
-                .collect();
-            // Of `T *data()` and `const T *data() const`, an object that is not constant has the first.
-            let is_constant = self.types.get(self.types.object_type(object)).is_const;
-            let fits = |ty: &&TypeId| is_constant || !self.points_to_constant(**ty);
-            let found = returns.iter().find(fits).or(returns.first()).copied();
-            // Overloads that differ in more than in what the result points to.
-            let is_only = |found: &TypeId| {
-                returns.iter().all(|other| {
-                    self.types.is_same_object(*other, *found)
-                        || self.points_to_constant(*other) != self.points_to_constant(*found)
-                })
-            };
-            let found = found.filter(is_only);
-            let is_known = |found: &TypeId| {
-                self.types.category(*found) != Category::Unknown
-                    && !self.types.mentions_auto(*found)
-            };
-            if let Some(found) = found.filter(is_known) {
-                return self.seen_from(found, object, record, at);
-            }
+        let object = self.object_of_member(function, object, at);
+        self.result_of_member(object, function.field(Field::Field)?.text(), at)
+    }
+
+    /// What a member function of an object returns: `size`, `operator[]`.
+    pub(super) fn result_of_member(
+        &mut self,
+        object: TypeId,
+        name: &str,
+        at: TextRange,
+    ) -> Option<TypeId> {
+        let Some(record) = self.types.record(object) else {
+            return self.library_member_type(object, name, at);
+        };
+        let methods = &self.types.records[record].methods;
+        let named = methods.iter().filter(|method| method.name == name);
+        let returns: Vec<TypeId> = named.map(|method| method.returns).collect();
+        // Of `T *data()` and `const T *data() const`, an object that is not constant has the first.
+        let is_constant = self.types.get(self.types.object_type(object)).is_const;
+        let fits = |ty: &&TypeId| is_constant == self.points_to_constant(**ty);
+        let found = returns.iter().find(fits).or(returns.first()).copied()?;
+        // Overloads that differ in more than in what the result points to.
+        let is_only = returns.iter().all(|other| {
+            self.types.is_same_object(*other, found)
+                || self.points_to_constant(*other) != self.points_to_constant(found)
+        });
+        let is_known =
+            self.types.category(found) != Category::Unknown && !self.types.mentions_auto(found);
+        match is_only && is_known {
+            true => self.seen_from(found, object, record, at),
+            false => None,
         }
-        self.container_member_type(object, name, at)
+    }
+
+    /// What a `for` over an object goes through, if that is an array, a container of the library, or a class whose `begin` gives a pointer.
+    pub(in crate::build) fn range_element(
+        &mut self,
+        range: TypeId,
+        at: TextRange,
+    ) -> Option<TypeId> {
+        let object = self.types.object_type(range);
+        if let TypeKind::Array { element, .. } = self.types.get(self.types.desugar(object)).kind {
+            return Some(element);
+        }
+        let is_own = self.types.record(object).is_some();
+        if !is_own && let Some(element) = self.library_member_type(object, "front", at) {
+            return Some(element);
+        }
+        let begin = self.result_of_member(object, "begin", at)?;
+        self.types.element(begin).filter(|_| self.is_pointer(begin))
     }
 
     fn points_to_constant(&self, ty: TypeId) -> bool {
@@ -167,20 +182,8 @@ impl Builder<'_> {
         }
     }
 
-    /// The class template of a header that the type of an object instantiates. What depends on its parameters has no known type.
-    fn header_class(&mut self, object: TypeId) -> Option<RecordId> {
-        let object = self.types.object_type(object);
-        let TypeKind::Named { spelling, .. } = &self.types.get(object).kind else {
-            return None;
-        };
-        let (template, _) = spelling.split_once('<')?;
-        let name: SmolStr = template.rsplit("::").next()?.trim().into();
-        let ty = self.header_type(&name)?;
-        self.types.record(ty)
-    }
-
-    /// The type of a member call of a container of the standard library.
-    pub(super) fn container_member_type(
+    /// The type of a member call of a class of the standard library.
+    pub(super) fn library_member_type(
         &mut self,
         object: TypeId,
         name: &str,
@@ -192,43 +195,102 @@ impl Builder<'_> {
             _ => return None,
         };
         let template = spelling.split('<').next()?.trim();
-        let template = template.rsplit("::").next()?;
-        let is_container = matches!(
-            template,
-            "vector"
-                | "array"
-                | "string"
-                | "valarray"
-                | "deque"
-                | "list"
-                | "map"
-                | "set"
-                | "span"
-                | "basic_string"
-                | "string_view"
-        );
-        if !is_container {
+        let (qualifier, template) = template.rsplit_once("::").unwrap_or(("std", template));
+        let (_, class) = LIBRARY_CLASSES
+            .iter()
+            .find(|(known, _)| *known == template)?;
+        if qualifier.trim_start_matches("::") != "std" {
             return None;
         }
-        let element = |builder: &mut Self| match template {
-            "string" => Some(builder.type_of_text("char", at)),
-            _ => {
-                let first = template_arguments(&spelling).first().copied()?;
-                Some(builder.type_of_text(first, at))
-            }
+        let is_constant = self.types.get(object).is_const || template.ends_with("string_view");
+        let arguments = template_arguments(&spelling);
+        let first = match class {
+            LibraryClass::Text => Some("char"),
+            _ => arguments.first().copied(),
         };
-        match name {
-            "size" | "length" | "capacity" | "max_size" => Some(self.type_of_text("size_t", at)),
-            "empty" => Some(self.type_of_text("bool", at)),
-            "front" | "back" | "at" => element(self),
-            "data" | "c_str" => {
-                let element = element(self)?;
-                let mut pointee = self.types.get(element).clone();
-                pointee.is_const |= self.types.get(object).is_const || name == "c_str";
-                let pointee = self.types.intern(pointee);
-                Some(self.types.plain(TypeKind::Pointer(pointee)))
+        // The elements of `vector<bool>` are bits.
+        let first = first.filter(|first| template != "vector" || *first != "bool");
+        let second = arguments.get(1).copied();
+        let result = match (class, name) {
+            (LibraryClass::Pointer, "operator*" | "operator->" | "get" | "value") => {
+                LibraryResult::Element(first?.trim_end().trim_end_matches("[]"))
             }
-            _ => None,
+            (LibraryClass::Pointer, "operator[]") => {
+                LibraryResult::Element(first?.trim_end().strip_suffix("[]")?)
+            }
+            (LibraryClass::Pointer, _) => return None,
+            (_, "size" | "length" | "capacity" | "max_size") => LibraryResult::Value("size_t"),
+            (_, "empty") => LibraryResult::Value("bool"),
+            (LibraryClass::Map, "operator[]" | "at") => LibraryResult::Element(second?),
+            (LibraryClass::Map | LibraryClass::Set, _) => return None,
+            (_, "front" | "back" | "at" | "operator[]") => LibraryResult::Element(first?),
+            (_, "data") => LibraryResult::Address(first?),
+            (LibraryClass::Text, "c_str") => LibraryResult::Address("const char"),
+            _ => return None,
+        };
+        let (LibraryResult::Element(words)
+        | LibraryResult::Address(words)
+        | LibraryResult::Value(words)) = result;
+        let mut ty = self.type_of_text(words, at);
+        let is_owner = !matches!(class, LibraryClass::Pointer | LibraryClass::View);
+        if is_constant && is_owner && !matches!(result, LibraryResult::Value(_)) {
+            let mut constant = self.types.get(ty).clone();
+            constant.is_const = true;
+            ty = self.types.intern(constant);
         }
+        let is_address = matches!(result, LibraryResult::Address(_))
+            || *class == LibraryClass::Pointer && matches!(name, "operator->" | "get");
+        Some(match is_address {
+            true => self.types.plain(TypeKind::Pointer(ty)),
+            false => ty,
+        })
     }
 }
+
+/// What a class of the standard library is to its elements.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum LibraryClass {
+    /// It has elements of its first argument.
+    Sequence,
+    /// The same; those of another object.
+    View,
+    /// It has elements of type `char`.
+    Text,
+    /// Its elements are constants.
+    Set,
+    /// From the first argument to the second.
+    Map,
+    /// It leads to an object of its first argument.
+    Pointer,
+}
+
+/// What a member function of the library returns, by the words of the type.
+#[derive(Clone, Copy)]
+enum LibraryResult<'w> {
+    Element(&'w str),
+    Address(&'w str),
+    Value(&'w str),
+}
+
+/// Classes of the standard library with members whose types are known.
+const LIBRARY_CLASSES: [(&str, LibraryClass); 19] = [
+    ("array", LibraryClass::Sequence),
+    ("basic_string", LibraryClass::Sequence),
+    ("basic_string_view", LibraryClass::Sequence),
+    ("deque", LibraryClass::Sequence),
+    ("forward_list", LibraryClass::Sequence),
+    ("initializer_list", LibraryClass::Sequence),
+    ("list", LibraryClass::Sequence),
+    ("map", LibraryClass::Map),
+    ("optional", LibraryClass::Pointer),
+    ("set", LibraryClass::Set),
+    ("shared_ptr", LibraryClass::Pointer),
+    ("span", LibraryClass::View),
+    ("string", LibraryClass::Text),
+    ("string_view", LibraryClass::Text),
+    ("unique_ptr", LibraryClass::Pointer),
+    ("unordered_map", LibraryClass::Map),
+    ("unordered_set", LibraryClass::Set),
+    ("valarray", LibraryClass::Sequence),
+    ("vector", LibraryClass::Sequence),
+];

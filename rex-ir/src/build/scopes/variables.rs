@@ -82,7 +82,7 @@ impl<'u> Builder<'u> {
                 kind,
                 ty,
                 initializer.map(|value| value.range()),
-                Some(node.range()),
+                Some(with_linkage(node).range()),
             );
             if kind == SymbolKind::Global {
                 self.symbols[symbol].qualifier = qualifier.into();
@@ -235,17 +235,24 @@ impl<'u> Builder<'u> {
             return self.declare_bindings(bindings, scope, node.range());
         }
         let declared = self.declarator(declarator, base, node.range());
-        if let Some(name) = declared.name {
-            self.declare(
-                scope,
-                name,
-                SymbolKind::Local,
-                declared.ty,
-                None,
-                Some(node.range()),
-            );
-        }
+        let Some(name) = declared.name else {
+            return;
+        };
+        let ty = match node.field(Field::Right) {
+            Some(range) => self.deduced_in_range(declared.ty, range, node.range()),
+            None => declared.ty,
+        };
+        let range = Some(node.range());
+        self.declare(scope, name, SymbolKind::Local, ty, None, range);
     }
+}
+
+/// A declaration with `extern "C"` in front, which only declares variables then.
+fn with_linkage(declaration: Node<'_>) -> Node<'_> {
+    let around = declaration.parent();
+    around
+        .filter(|around| around.kind() == Kind::LinkageSpecification)
+        .unwrap_or(declaration)
 }
 
 /// `[a, b]` of `[a, b] = pair` and `&[a, b] = pair`.

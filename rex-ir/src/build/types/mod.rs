@@ -6,6 +6,7 @@ mod constants;
 mod declarators;
 mod headers;
 mod named;
+mod outside;
 mod records;
 mod templates;
 
@@ -13,6 +14,7 @@ pub(super) use attributes::has_type_attributes;
 pub(super) use declarators::{
     declared_name, declares_function, default_value, function_declarator, has_storage,
 };
+pub(super) use outside::OutsideTypes;
 pub(super) use records::is_marked_virtual;
 pub(super) use templates::AliasTemplate;
 
@@ -82,7 +84,11 @@ impl Builder<'_> {
                     }
                     _ => self.tag_spelling(node, "enum"),
                 };
-                self.types.named(spelling, Meaning::Enum)
+                let ty = self.types.named(spelling, Meaning::Enum);
+                if let Some(name) = node.field(Field::Name) {
+                    self.add_outside_type(name.text(), ty);
+                }
+                ty
             }
             _ if is_typeof(&text) => self.type_of_operand(&text, at),
             Kind::TypeIdentifier if matches!(&*text, "__auto_type" | "auto") => {
@@ -112,8 +118,15 @@ impl Builder<'_> {
                 {
                     return ty;
                 }
+                let is_dependent = self.depends_on_template(node, at);
+                if class.is_none()
+                    && !is_dependent
+                    && let Some(ty) = self.header_type(&text, at)
+                {
+                    return self.alias(&text, ty);
+                }
                 let meaning = match class {
-                    None if self.depends_on_template(node, at) => Meaning::Dependent,
+                    None if is_dependent => Meaning::Dependent,
                     class => Meaning::Record(class),
                 };
                 self.types.named(text, meaning)

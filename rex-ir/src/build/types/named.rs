@@ -13,6 +13,9 @@ use crate::ty::{Meaning, TypeId, TypeKind};
 impl Builder<'_> {
     /// The type a name means; its spelling stays the name.
     pub(in crate::build) fn named_type(&mut self, name: &str, at: TextRange) -> TypeId {
+        if let Some(ty) = self.outside_type(name) {
+            return ty;
+        }
         if let Some(class) = self.specialization(name, at) {
             return self.types.named(name, Meaning::Record(Some(class)));
         }
@@ -43,7 +46,7 @@ impl Builder<'_> {
             let ty = self.named_or_builtin_type(&text, at);
             return self.alias(name, ty);
         }
-        match self.header_type(unqualified) {
+        match self.header_type(name, at) {
             Some(ty) => self.alias(name, ty),
             None if self.is_in_template(at) => self.types.named(name, Meaning::Dependent),
             None => self.types.named(name, Meaning::Unknown),

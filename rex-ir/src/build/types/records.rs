@@ -34,6 +34,9 @@ impl Builder<'_> {
                 if let Some(open) = self.open_record(name) {
                     return self.types.named(spelling, Meaning::Record(Some(open)));
                 }
+                if let Some(member) = self.outside_type(name) {
+                    return member;
+                }
                 let known = self
                     .scopes
                     .resolve(&self.symbols, &format!("{keyword} {name}"), at)
@@ -43,7 +46,11 @@ impl Builder<'_> {
                 known.and_then(|ty| self.types.record(ty))
             }
         };
-        self.types.named(spelling, Meaning::Record(record))
+        let ty = self.types.named(spelling, Meaning::Record(record));
+        if let Some(name) = name.filter(|_| node.field(Field::Body).is_some()) {
+            self.add_outside_type(&name, ty);
+        }
+        ty
     }
 
     /// The class of this name whose body is being read: its members may point to its objects.
@@ -126,6 +133,7 @@ impl Builder<'_> {
             }
         }
         self.open_records.push((name.into(), id));
+        self.open_outside_types(name);
         let mut fields = Vec::new();
         let mut methods = Vec::new();
         let mut unnamed = Vec::new();
@@ -137,6 +145,9 @@ impl Builder<'_> {
                     self.read_field(member, at, &mut fields, &mut methods);
                 }
                 Kind::FunctionDefinition => methods.extend(self.method_of(member, at)),
+                Kind::TypeDefinition | Kind::AliasDeclaration if self.fragment_depth > 0 => {
+                    self.read_member_alias(member, at);
+                }
                 // Constructors, destructors and conversions have no type in front.
                 Kind::Declaration => methods.extend(self.method_of(member, at)),
                 Kind::TemplateDeclaration => {
@@ -152,6 +163,7 @@ impl Builder<'_> {
             }
         }
         self.open_records.pop();
+        self.close_outside_types();
         let record = &mut self.types.records[id];
         record.fields = fields;
         record.methods = methods;
@@ -160,6 +172,24 @@ impl Builder<'_> {
         record.bases = bases;
         record.has_virtual_bases = has_virtual_bases;
         id
+    }
+
+    /// A `typedef` or alias among the members of a class outside the unit.
+    fn read_member_alias(&mut self, member: Node<'_>, at: TextRange) {
+        if let Some(alias) = member.field(Field::Name) {
+            if let Some(aliased) = member.field(Field::Type) {
+                let ty = self.descriptor_type(aliased, at);
+                self.add_outside_type(alias.text(), ty);
+            }
+            return;
+        }
+        let base = self.base_type(member, at);
+        for declarator in member.fields(Field::Declarator) {
+            let declared = self.declarator(declarator, base, at);
+            if let Some(name) = declared.name {
+                self.add_outside_type(name.text(), declared.ty);
+            }
+        }
     }
 
     /// A member function from its definition or declaration.

@@ -71,6 +71,11 @@ impl EditSet {
         self.push(TextRange::empty(at), insert.into(), rank);
     }
 
+    /// Keeps only some edits.
+    pub(crate) fn retain(&mut self, keep: impl FnMut(&TextEdit) -> bool) {
+        self.edits.retain(keep);
+    }
+
     fn push(&mut self, range: TextRange, mut insert: String, rank: u32) {
         insert.shrink_to_fit();
         self.edits.push(TextEdit {

@@ -135,6 +135,13 @@ enum EventSource {
 }
 
 impl MacroTable {
+    /// How long the preprocessor's text of the unit is, in bytes; 0 without one.
+    pub(crate) fn expanded_len(&self) -> usize {
+        self.expansion
+            .as_ref()
+            .map_or(0, |expansion| expansion.code().len())
+    }
+
     /// Reads the definitions of a text and of the headers it includes.
     ///
     /// `inactive` are the ranges of the text that the preprocessor skips; `offset_of_line` tells where in the text a line of the

@@ -61,7 +61,7 @@ pub fn read_unit(
     const MAX_ROUNDS: usize = 64;
     let file = with_usual_tokens(sources, file);
     let written = conditionals_and_macros(sources, file, expansion.as_ref());
-    let mut working = working_file(sources, file, &written.1);
+    let mut working = working_file(sources, file, &written.1, diagnostics);
     let mut read = match working == file {
         true => written,
         false => conditionals_and_macros(sources, working, expansion.as_ref()),

@@ -18,6 +18,7 @@ use rustc_hash::FxHashMap;
 use text_size::{TextRange, TextSize};
 
 use crate::attribute;
+use crate::diag::{self, Diagnostic, Diagnostics};
 use crate::edit::EditSet;
 use crate::lex::{self, Token, TokenKind, significant_tokens};
 use crate::macros::MacroTable;
@@ -28,8 +29,14 @@ use crate::source::{Derivation, FileId, FileRange, Language, SourceFile, SourceM
 /// The file that everything downstream works on.
 ///
 /// If active code calls macros that bear pragmas, or has `_Pragma("omp ..")` itself, this is a derived file in which they are written out
-/// as the user could have written them; otherwise it is `file` itself. `macros` is the table of `file`.
-pub fn working_file(sources: &mut SourceMap, file: FileId, macros: &MacroTable) -> FileId {
+/// as the user could have written them; otherwise it is `file` itself. `macros` is the table of `file`. Calls that become too much text stay as they are,
+/// which `diagnostics` say.
+pub fn working_file(
+    sources: &mut SourceMap,
+    file: FileId,
+    macros: &MacroTable,
+    diagnostics: &mut Diagnostics,
+) -> FileId {
     type Round = fn(&Code<'_>) -> EditSet;
     // Each as often as it finds something, up to a number of times.
     let rounds: [(usize, Round); 4] = [
@@ -40,10 +47,11 @@ pub fn working_file(sources: &mut SourceMap, file: FileId, macros: &MacroTable) 
     ];
     let mut current = file;
     let mut lexed = None;
+    let mut room = room_of(sources.file(file), macros);
     for (times, round) in rounds {
         for _ in 0..times {
             let code = Code::read(sources, current, file, macros, lexed.take());
-            let edits = round(&code);
+            let edits = fitting(round(&code), current, &mut room, diagnostics);
             let read = code.lexed;
             let derived = derive(sources, current, &edits);
             if derived == current {
@@ -54,6 +62,51 @@ pub fn working_file(sources: &mut SourceMap, file: FileId, macros: &MacroTable) 
         }
     }
     current
+}
+
+/// How many bytes the calls of macros in a file may become: many times its text, and what the preprocessor makes of it once for each few rounds.
+fn room_of(file: &SourceFile, macros: &MacroTable) -> usize {
+    const TIMES_TEXT: usize = 16;
+    const TIMES_EXPANDED: usize = 4;
+    const FIXED_BYTES: usize = 16 << 10;
+    TIMES_TEXT * file.text().len() + TIMES_EXPANDED * macros.expanded_len() + FIXED_BYTES
+}
+
+/// The edits that fit into what is left of the room. Macros that name each other often may become any amount of text.
+fn fitting(
+    mut edits: EditSet,
+    file: FileId,
+    room: &mut usize,
+    diagnostics: &mut Diagnostics,
+) -> EditSet {
+    let n_inserted: usize = edits.edits().iter().map(|edit| edit.insert.len()).sum();
+    if let Some(left) = room.checked_sub(n_inserted) {
+        *room = left;
+        return edits;
+    }
+    edits.retain(|edit| {
+        let n_bytes = edit.insert.len();
+        let left = room.checked_sub(n_bytes);
+        match left {
+            Some(left) => *room = left,
+            None => diagnostics.push(too_long(
+                FileRange {
+                    file,
+                    range: edit.range,
+                },
+                n_bytes,
+            )),
+        }
+        left.is_some()
+    });
+    edits
+}
+
+fn too_long(at: FileRange, n_bytes: usize) -> Diagnostic {
+    let headline = format!("this is not written out: it becomes {n_bytes} bytes");
+    Diagnostic::new(diag::Code::UnsupportedStatement, at, headline)
+        .with_note("macros that name others several times become much more text than the file has")
+        .with_help("call the macro less often, or write out what it stands for")
 }
 
 /// Adds the edited file; the same file when there are no edits or they contradict each other.

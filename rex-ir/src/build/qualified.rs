@@ -288,6 +288,8 @@ pub(super) fn qualified_names(source: &str, range: TextRange) -> Vec<TextRange> 
         if let Some(whole) = name.filter(|_| is_word)
             && whole != token.range
         {
+            // `a::b` is a part of `a::b::c`.
+            names.pop_if(|before| before.start() == whole.start());
             names.push(whole);
         }
     }

@@ -1,5 +1,7 @@
 //! What the working file has in place of macros.
 
+use std::fmt::Write;
+
 use super::*;
 
 #[track_caller]
@@ -7,7 +9,7 @@ fn check(text: &str, expected: &str) {
     let mut sources = SourceMap::new();
     let file = sources.add(SourceFile::new("t.cpp", Language::Cxx, text));
     let macros = MacroTable::read(text, &[], None, |_| TextSize::new(0));
-    let working = working_file(&mut sources, file, &macros);
+    let working = working_file(&mut sources, file, &macros, &mut Diagnostics::new());
     let found = sources.file(working).text();
     // The definitions stay; only what follows them is compared.
     let code: Vec<&str> = found
@@ -158,4 +160,20 @@ fn attributes_become_lines() {
         "[[omp::sequence(omp::directive(target), directive(teams)), likely]]\n{ }",
         "#pragma omp target\n#pragma omp teams\n[[likely]]\n{ }",
     );
+}
+
+#[test]
+fn macros_do_not_become_any_amount_of_text() {
+    let mut text = String::from("#define M0(f) int f(int a) { a++; }\n");
+    for n in 1..20 {
+        let before = n - 1;
+        writeln!(text, "#define M{n}(f) M{before}(f##a) M{before}(f##b)").expect("it is a string");
+    }
+    text.push_str("M19(f)\n_Pragma(\"omp target\") ;\n");
+    let mut sources = SourceMap::new();
+    let file = sources.add(SourceFile::new("t.cpp", Language::Cxx, &*text));
+    let macros = MacroTable::read(&text, &[], None, |_| TextSize::new(0));
+    let mut diagnostics = Diagnostics::new();
+    let working = working_file(&mut sources, file, &macros, &mut diagnostics);
+    assert!(sources.file(working).text().len() < 100_000);
 }

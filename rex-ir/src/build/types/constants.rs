@@ -4,6 +4,7 @@ use rex_syntax::TextRange;
 use rex_syntax::cst::Node;
 use rex_syntax::lex::{self, Token};
 use rex_syntax::source::Language;
+use rustc_hash::FxHashSet;
 use smol_str::SmolStr;
 
 use crate::build::Builder;
@@ -53,7 +54,15 @@ impl Builder<'_> {
     }
 
     /// Whether a variable is a constant that can be copied to where it is used: const, arithmetic, initialized by constants.
-    pub(in crate::build) fn is_constant(&self, id: crate::symbol::SymbolId) -> bool {
+    pub(in crate::build) fn is_constant(&self, id: SymbolId) -> bool {
+        self.is_constant_beside(id, &mut FxHashSet::default())
+    }
+
+    /// The same, given variables that are constants if the others are: constants may name each other often, and damaged ones in circles.
+    fn is_constant_beside(&self, id: SymbolId, seen: &mut FxHashSet<SymbolId>) -> bool {
+        if !seen.insert(id) {
+            return true;
+        }
         let symbol: &Symbol = &self.symbols[id];
         let declares_constexpr = self.declares_constexpr(symbol);
         let constant = declares_constexpr || self.types.get(symbol.ty).is_const;
@@ -65,8 +74,8 @@ impl Builder<'_> {
         constant
             && scalar
             && match declares_constexpr {
-                true => self.can_be_evaluated_again(initializer, at),
-                false => self.is_constant_text(initializer, at),
+                true => self.can_be_evaluated_again(initializer, at, seen),
+                false => self.is_constant_text_beside(initializer, at, seen),
             }
     }
 
@@ -82,7 +91,12 @@ impl Builder<'_> {
     }
 
     /// Whether an initializer, which is a constant expression, names nothing that only its own function has.
-    fn can_be_evaluated_again(&self, initializer: TextRange, at: TextRange) -> bool {
+    fn can_be_evaluated_again(
+        &self,
+        initializer: TextRange,
+        at: TextRange,
+        seen: &mut FxHashSet<SymbolId>,
+    ) -> bool {
         lex::identifiers(self.source, initializer).all(|name| {
             let Some(id) = self.scopes.resolve(&self.symbols, self.text(name), at) else {
                 return true;
@@ -92,7 +106,7 @@ impl Builder<'_> {
                 SymbolKind::Type => !self.qualifies_data_member(id, name),
                 SymbolKind::Local | SymbolKind::StaticLocal => {
                     symbol.declared_at != Some(at)
-                        && (self.declares_constexpr(symbol) || self.is_constant(id))
+                        && (self.declares_constexpr(symbol) || self.is_constant_beside(id, seen))
                 }
                 SymbolKind::Parameter | SymbolKind::Field => false,
                 SymbolKind::Global
@@ -105,7 +119,7 @@ impl Builder<'_> {
     }
 
     /// Whether `Base::member` stands there, with the name of a data member that every object has.
-    fn qualifies_data_member(&self, class: crate::symbol::SymbolId, at: TextRange) -> bool {
+    fn qualifies_data_member(&self, class: SymbolId, at: TextRange) -> bool {
         let rest = TextRange::new(at.end(), rex_syntax::TextSize::of(self.source));
         let mut tokens = lex::significant_tokens(self.source, rest);
         if tokens.next().map(|token| token.text(self.source)) != Some("::") {
@@ -130,6 +144,15 @@ impl Builder<'_> {
 
     /// Whether an expression names nothing but constants.
     pub(in crate::build) fn is_constant_text(&self, range: TextRange, at: TextRange) -> bool {
+        self.is_constant_text_beside(range, at, &mut FxHashSet::default())
+    }
+
+    fn is_constant_text_beside(
+        &self,
+        range: TextRange,
+        at: TextRange,
+        seen: &mut FxHashSet<SymbolId>,
+    ) -> bool {
         let source = self.source;
         lex::identifiers(source, range).all(|name| {
             let text = &source[name];
@@ -139,7 +162,8 @@ impl Builder<'_> {
                     SymbolKind::Type => !self.qualifies_data_member(id, name),
                     _ if self.is_behind_class(name) => self.is_constant_member(range, name),
                     kind if kind.is_variable() => {
-                        self.symbols[id].declared_at != Some(at) && self.is_constant(id)
+                        self.symbols[id].declared_at != Some(at)
+                            && self.is_constant_beside(id, seen)
                     }
                     SymbolKind::Function => self.is_computed_function(id),
                     _ => false,

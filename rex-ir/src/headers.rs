@@ -312,7 +312,7 @@ impl TypeName<'_> {
         let qualifier = self.qualifier.map(|it| it.trim().trim_start_matches("::"));
         let as_written = match qualifier {
             None => 0,
-            Some(qualifier) if is_within(scope, qualifier) && scope.len() == qualifier.len() => 3,
+            Some(qualifier) if scope == qualifier => 3,
             Some(qualifier) if scope.ends_with(&format!("::{qualifier}")) => 2,
             // In a namespace that is `inline`.
             Some(qualifier) if is_within(scope, qualifier) => 1,

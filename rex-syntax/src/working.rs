@@ -64,7 +64,7 @@ pub fn working_file(
     current
 }
 
-/// How many bytes the calls of macros in a file may become: many times its text, and what the preprocessor makes of it once for each few rounds.
+/// How many bytes the calls of macros in a file may become: some times its text, and some times what the preprocessor makes of the whole.
 fn room_of(file: &SourceFile, macros: &MacroTable) -> usize {
     const TIMES_TEXT: usize = 16;
     const TIMES_EXPANDED: usize = 4;
@@ -79,11 +79,6 @@ fn fitting(
     room: &mut usize,
     diagnostics: &mut Diagnostics,
 ) -> EditSet {
-    let n_inserted: usize = edits.edits().iter().map(|edit| edit.insert.len()).sum();
-    if let Some(left) = room.checked_sub(n_inserted) {
-        *room = left;
-        return edits;
-    }
     edits.retain(|edit| {
         let n_bytes = edit.insert.len();
         let left = room.checked_sub(n_bytes);
@@ -103,7 +98,7 @@ fn fitting(
 }
 
 fn too_long(at: FileRange, n_bytes: usize) -> Diagnostic {
-    let headline = format!("this is not written out: it becomes {n_bytes} bytes");
+    let headline = format!("this macro call is not written out: it becomes {n_bytes} bytes");
     Diagnostic::new(diag::Code::UnsupportedStatement, at, headline)
         .with_note("macros that name others several times become much more text than the file has")
         .with_help("call the macro less often, or write out what it stands for")

@@ -49,7 +49,7 @@ pub(super) struct Search<'p> {
     pending: Vec<(Call, Certainty)>,
     /// Of what is being followed.
     pub(super) certainty: Certainty,
-    /// Functions of which more is known than that they are perhaps reached.
+    /// How well it is known of each function.
     known: FxHashMap<FunctionId, Certainty>,
     /// Classes whose constructors and destructors are taken.
     pub(super) constructed: FxHashSet<RecordId>,

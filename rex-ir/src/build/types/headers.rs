@@ -30,6 +30,10 @@ impl Builder<'_> {
         let plain = without_arguments(name);
         let unqualified = last_component(&plain);
         let has_arguments = name.trim_end().ends_with('>');
+        // Only a name that means one type wherever it stands is known by itself.
+        if !has_arguments && let Some(known) = self.header_types.get(unqualified) {
+            return *known;
+        }
         let is_ambiguous = headers::is_ambiguous(self.unit, unqualified);
         let namespace = match is_ambiguous || has_arguments {
             true => self.namespace_of_types(at),

@@ -7,7 +7,7 @@ use rex_ir::verify::{VerifyErrors, verify};
 use rex_passes::manager::{Checking, PassFailure};
 use rex_passes::{PassManager, registry};
 use rex_syntax::TextRange;
-use rex_syntax::diag::{Code, Diagnostic, Diagnostics, Severity};
+use rex_syntax::diag::{Code, Diagnostic, Diagnostics, Severity, told_once};
 use rex_syntax::expansion::Expansion;
 use rex_syntax::source::{FileId, FileRange, Language, SourceFile, SourceMap};
 use rex_syntax::unit::read_unit;
@@ -204,7 +204,7 @@ impl Compiler {
             account.refuse_all();
         }
         Ok(Compilation {
-            diagnostics,
+            diagnostics: told_once(diagnostics, &program.sources),
             needed_headers,
             sources: program.sources,
             artifacts,

@@ -28,10 +28,12 @@ pub enum FlagKind {
     DebugInfo,
     /// Floating-point rules such as `-ffast-math`, which device code must share.
     FloatingPoint,
-    /// `-funsigned-char`, `-fshort-enums`: signs and sizes of types, which device code must share.
+    /// `-funsigned-char`, `-fshort-enums`, `-fexec-charset=`: signs, sizes and values of types and constants, which device code must share.
     Layout,
     /// `-fwrapv`, `-fno-strict-aliasing`: what the language leaves undefined and a program relies on, in device code as well.
     Defined,
+    /// `-fno-exceptions`, `-fpermissive`: what the compiler takes for the language, and the macros that say so, for device code as well.
+    Dialect,
     /// `-m…`: the host processor.
     Machine,
     /// `-fopenmp` in any spelling.
@@ -242,6 +244,7 @@ impl CompilerFlags {
                     | FlagKind::FloatingPoint
                     | FlagKind::Layout
                     | FlagKind::Defined
+                    | FlagKind::Dialect
                     | FlagKind::Machine
                     | FlagKind::Everywhere
                     | FlagKind::LinkTimeOptimization
@@ -262,6 +265,7 @@ impl CompilerFlags {
             | FlagKind::FloatingPoint
             | FlagKind::Layout
             | FlagKind::Defined
+            | FlagKind::Dialect
             | FlagKind::Machine
             | FlagKind::Everywhere => true,
             FlagKind::Other => flag.words[0].to_string_lossy().starts_with("-f"),
@@ -428,14 +432,30 @@ const KINDS: &[(FlagKind, &[&str], &[&str])] = &[
             "-fno-signed-char",
             "-fshort-enums",
             "-fno-short-enums",
+            "-funsigned-bitfields",
+            "-fno-unsigned-bitfields",
+            "-fsigned-bitfields",
+            "-fno-signed-bitfields",
+            "-fshort-wchar",
+            "-fno-short-wchar",
+            "-fsingle-precision-constant",
+            "-fno-single-precision-constant",
+            "-fno-pack-struct",
         ],
-        &[],
+        &[
+            "-fpack-struct",
+            "-finput-charset=",
+            "-fexec-charset=",
+            "-fwide-exec-charset=",
+        ],
     ),
     (
         FlagKind::Defined,
         &[
             "-fwrapv",
             "-fno-wrapv",
+            "-fwrapv-pointer",
+            "-fno-wrapv-pointer",
             "-fstrict-overflow",
             "-fno-strict-overflow",
             "-fstrict-aliasing",
@@ -443,7 +463,22 @@ const KINDS: &[(FlagKind, &[&str], &[&str])] = &[
             "-fdelete-null-pointer-checks",
             "-fno-delete-null-pointer-checks",
         ],
-        &[],
+        &["-ftrivial-auto-var-init="],
+    ),
+    (
+        FlagKind::Dialect,
+        &[
+            "-fexceptions",
+            "-fno-exceptions",
+            "-frtti",
+            "-fno-rtti",
+            "-fchar8_t",
+            "-fno-char8_t",
+            "-foperator-names",
+            "-fno-operator-names",
+            "-fpermissive",
+        ],
+        &["-ftemplate-depth=", "-fconstexpr-", "-fbracket-depth="],
     ),
     (
         FlagKind::FloatingPoint,
@@ -452,14 +487,23 @@ const KINDS: &[(FlagKind, &[&str], &[&str])] = &[
             "-ffast-math",
             "-fno-fast-math",
             "-ffp-contract",
+            "-ffp-model=",
             "-funsafe-math",
+            "-fno-unsafe-math",
             "-fno-math-errno",
             "-fmath-errno",
             "-ffinite-math",
+            "-fno-finite-math",
             "-fassociative-math",
+            "-fno-associative-math",
             "-freciprocal-math",
+            "-fno-reciprocal-math",
+            "-fsigned-zeros",
             "-fno-signed-zeros",
+            "-ftrapping-math",
             "-fno-trapping-math",
+            "-fcx-",
+            "-fno-cx-",
         ],
     ),
     (FlagKind::LinkTimeOptimization, &[], &["-flto", "-fno-lto"]),

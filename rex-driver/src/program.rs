@@ -10,7 +10,7 @@ use rex_emit::ArtifactKind;
 
 use crate::build::{
     BuildRequest, Command, DEFAULT_ARCH, DeviceTarget, ImagePlacement, LoweredUnit, Plan, Unit,
-    plan,
+    lost_flags, plan,
 };
 use crate::error::Error;
 use crate::flags::{CompilerFlags, FlagKind};
@@ -147,6 +147,12 @@ fn plan_lowered(
         let found = find_offload_runtime(machine, &options.runtime)?;
         device = device_target(machine, options, &found, &mut notices)?;
         runtime = Some(found);
+        let changed = lowered.iter().filter(|lowered| lowered.is_changed());
+        let lost: BTreeSet<String> = changed
+            .map(|lowered| lost_flags(&lowered.flags, &device))
+            .collect();
+        notices.extend(lost.iter().map(|text| text.trim_end().to_owned()));
+        notices.retain(|notice| !notice.is_empty());
     }
     let work = match &options.work {
         WorkPlace::Temporary => WorkFolder::create(None)?,

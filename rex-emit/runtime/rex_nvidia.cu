@@ -343,11 +343,18 @@ REX_ONE_OF_MANY void rex_host_run(rex_kernel_kind kind, void (*thread)(const uin
   rex_host::Grid grid{kind, thread, slots, teams, threads, shared_bytes, {0}};
   const uint64_t workers = teams < rex_host::processors() ? teams : rex_host::processors();
   std::vector<std::thread> helpers;
-  try {
+  const auto start = [&] {
     for (uint64_t i = 1; i < workers; ++i) helpers.emplace_back([&grid] { rex_host::run_blocks(grid); });
+  };
+#ifdef __cpp_exceptions
+  try {
+    start();
   } catch (const std::system_error &) {
     // Fewer threads run the same blocks.
   }
+#else
+  start();
+#endif
   rex_host::run_blocks(grid);
   for (std::thread &helper : helpers) helper.join();
 }

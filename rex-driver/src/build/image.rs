@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::command::{Command, Messages, folder_of};
-use super::{DeviceTarget, GENERATED_FOLDER, abi_define, prefix_map, string_define};
+use super::{DeviceTarget, GENERATED_FOLDER, abi_define, nvcc, prefix_map, string_define};
 use crate::flags::{CompilerFlags, Flag, FlagKind};
 use crate::toolchain::{DeviceCompiler, Family, HostCompiler};
 use rex_syntax::source::Language;
@@ -217,7 +217,7 @@ impl DeviceBuild<'_> {
                     .args(["-Xcompiler", "-include", "-Xcompiler"])
                     .arg(self.helpers.join("rex_nvidia.h"))
                     .args(self.common(unit, &["-Xcompiler", "-iquote", "-Xcompiler"]))
-                    .args(nvcc_flags(unit.flags))
+                    .args(nvcc::words(unit.flags))
                     .with_messages(Messages::OfNvcc)
             }
             DeviceTarget::Nvptx {
@@ -231,7 +231,8 @@ impl DeviceBuild<'_> {
                 .arg("-O3")
                 .args(self.common(unit, &["-iquote"]))
                 .arg(prefix_map(self.helpers, GENERATED_FOLDER.as_ref()))
-                .args(unit.flags.words_where(is_for_any_device)),
+                .args(unit.flags.words_where(is_for_any_device))
+                .args(clang_words_of_host(unit.flags)),
         }
     }
 
@@ -303,7 +304,28 @@ fn is_for_any_device(flag: &Flag) -> bool {
             | FlagKind::FloatingPoint
             | FlagKind::Layout
             | FlagKind::Defined
+            | FlagKind::Dialect
     )
+}
+
+/// The flags for the host's processor, whose macros the types of headers may ask for.
+fn clang_words_of_host(flags: &CompilerFlags) -> Vec<OsString> {
+    let for_host = flags
+        .iter()
+        .filter(|flag| names_host_processor(flag))
+        .flat_map(|flag| ["-Xarch_host".into(), flag.words[0].clone()]);
+    let words: Vec<OsString> = for_host.collect();
+    let quiet = (!words.is_empty()).then_some("-Wno-unused-command-line-argument".into());
+    words.into_iter().chain(quiet).collect()
+}
+
+/// Whether a flag says what the host's processor is or has; not how wide its addresses are, which all devices share.
+pub(super) fn names_host_processor(flag: &Flag) -> bool {
+    flag.kind == FlagKind::Machine
+        && flag.words.len() == 1
+        && !["-m32", "-m64", "-mx32"]
+            .iter()
+            .any(|width| flag.words[0] == *width)
 }
 
 fn is_for_host_device(flag: &Flag) -> bool {
@@ -311,46 +333,4 @@ fn is_for_host_device(flag: &Flag) -> bool {
         flag.kind,
         FlagKind::Optimization | FlagKind::DebugInfo | FlagKind::Machine
     )
-}
-
-/// Translates flags into nvcc's spelling; what it does not know goes through to its host compiler.
-fn nvcc_flags(flags: &CompilerFlags) -> Vec<OsString> {
-    let mut words = Vec::new();
-    for flag in flags.iter() {
-        let name = flag.words[0].to_string_lossy();
-        match flag.kind {
-            FlagKind::Macro => words.extend(flag.words.clone()),
-            FlagKind::Include => {
-                let known = ["-I", "-isystem"]
-                    .iter()
-                    .any(|known| name.starts_with(known));
-                for word in &flag.words {
-                    if !known {
-                        words.push("-Xcompiler".into());
-                    }
-                    words.push(word.clone());
-                }
-            }
-            FlagKind::FloatingPoint if name == "-ffast-math" => {
-                words.push("--use_fast_math".into());
-            }
-            FlagKind::FloatingPoint if name == "-ffp-contract=off" => {
-                words.push("--fmad=false".into());
-            }
-            FlagKind::Layout => {
-                // The front end of nvcc has its own words, and asks its host compiler for neither.
-                let word = match name.as_ref() {
-                    "-funsigned-char" | "-fno-signed-char" => "--unsigned_chars",
-                    "-fsigned-char" | "-fno-unsigned-char" => "--signed_chars",
-                    "-fshort-enums" => "--short_enums",
-                    _ => "--no_short_enums",
-                };
-                words.extend(["-Xcudafe".into(), word.into(), "-Xcompiler".into()]);
-                words.extend(flag.words.clone());
-            }
-            FlagKind::DebugInfo if name != "-g0" => words.push("-lineinfo".into()),
-            _ => {}
-        }
-    }
-    words
 }

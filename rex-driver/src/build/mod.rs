@@ -5,6 +5,8 @@
 
 pub mod command;
 mod image;
+mod lost_flags;
+mod nvcc;
 mod refusals;
 
 use std::ffi::{OsStr, OsString};
@@ -12,6 +14,7 @@ use std::path::{Path, PathBuf};
 
 pub use command::{Command, Plan};
 pub use image::{DeviceBuild, DeviceUnit};
+pub use lost_flags::{lost_flags, refused_flags};
 
 use crate::flags::{CompilerFlags, Flag, FlagKind};
 use crate::preprocessed::Form;

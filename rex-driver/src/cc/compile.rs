@@ -13,7 +13,7 @@ use super::invocation::{Item, Source, Step};
 use super::{Cx, Ended, form_of, run_all};
 use crate::build::command::{Command, folder_of};
 use crate::build::{
-    DeviceBuild, DeviceUnit, GENERATED_FOLDER, is_for_lowered, openmp_flags, prefix_map,
+    DeviceBuild, DeviceUnit, GENERATED_FOLDER, is_for_lowered, lost_flags, openmp_flags, prefix_map,
 };
 use crate::compile_commands::CompileCommands;
 use crate::error::Error;
@@ -200,6 +200,8 @@ fn with_device_code(cx: &Cx, lowered: &Lowered, step: Step, output: &Path) -> Re
         return Ok(Ended::Made);
     };
     if let Some(file) = device {
+        let lost = lost_flags(&cx.flags, &target);
+        let _ = std::io::Write::write_all(&mut std::io::stderr().lock(), lost.as_bytes());
         let build = DeviceBuild {
             target: &target,
             cxx: &cx.host()?.cxx,

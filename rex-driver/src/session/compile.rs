@@ -13,7 +13,7 @@ use rex_syntax::{TextRange, TextSize};
 
 use super::{Session, folder_of_input};
 use crate::arms;
-use crate::build::openmp_flags;
+use crate::build::{openmp_flags, refused_flags};
 use crate::compiler::{Compilation, Compiler, SourceInput};
 use crate::error::Error;
 use crate::flags::CompilerFlags;
@@ -72,6 +72,13 @@ impl Session {
         if problem.is_none() && !compilation.needed_headers.is_empty() {
             let expanded = expansion.as_ref().map_or("", |expansion| expansion.text());
             compilation = self.with_headers(&compiler, text, bytes, expanded, compilation)?;
+        }
+        if !compilation.account.constructs.is_empty() {
+            let refused = refused_flags(flags, &mut compilation.sources);
+            if !refused.is_empty() {
+                compilation.artifacts = None;
+            }
+            compilation.diagnostics.extend(refused);
         }
         if let Some(reason) = problem {
             compilation

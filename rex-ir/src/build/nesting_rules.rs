@@ -108,6 +108,29 @@ const RULES: [Rule; 6] = [
     },
 ];
 
+/// A construct that stands directly in one other only.
+struct Part {
+    inner: Leaf,
+    outer: Leaf,
+    note: &'static str,
+    help: &'static str,
+}
+
+const PARTS: [Part; 2] = [
+    Part {
+        inner: Distribute,
+        outer: Teams,
+        note: "`distribute` divides iterations among the teams of the `teams` that it stands directly in",
+        help: "put it directly inside `teams`, or use `for` inside `parallel`",
+    },
+    Part {
+        inner: Section,
+        outer: Sections,
+        note: "each `section` is a part of the `sections` that it stands directly in",
+        help: "put it into the block of a `sections`, or leave it out",
+    },
+];
+
 impl Builder<'_> {
     /// Reports constructs in target regions that cannot stand where they do.
     pub(super) fn check_nesting(&mut self) {
@@ -117,10 +140,9 @@ impl Builder<'_> {
             .filter_map(|construct| {
                 self.broken_rule(construct)
                     .or_else(|| self.same_critical(construct))
-                    .or_else(|| self.misplaced_distribute(construct))
+                    .or_else(|| self.misplaced_part(construct))
                     .or_else(|| self.misplaced_in_loop(construct))
                     .or_else(|| self.misplaced_cancel(construct))
-                    .or_else(|| self.section_without_sections(construct))
                     .or_else(|| self.sections_without_block(construct))
             })
             .collect();
@@ -198,21 +220,17 @@ impl Builder<'_> {
         )
     }
 
-    /// A `distribute` that is not directly inside `teams`.
-    fn misplaced_distribute(&self, construct: &Construct) -> Option<Diagnostic> {
-        if construct.leaves.first() != Some(&Distribute) {
-            return None;
-        }
+    /// A construct that is a part of another one and stands directly in something else.
+    fn misplaced_part(&self, construct: &Construct) -> Option<Diagnostic> {
+        let part = PARTS
+            .iter()
+            .find(|part| construct.leaves.first() == Some(&part.inner))?;
         let (leaf, outer) = self.leaves_around(construct).next()?;
-        if leaf == Teams {
+        if leaf == part.outer {
             return None;
         }
         let diagnostic = self.cannot_stand(construct, leaf, outer)?;
-        Some(
-            diagnostic
-                .with_note("`distribute` divides iterations among the teams of the `teams` that it stands directly in")
-                .with_help("put it directly inside `teams`, or use `for` inside `parallel`"),
-        )
+        Some(diagnostic.with_note(part.note).with_help(part.help))
     }
 
     /// An `ordered` block, or a `scan`, in a loop that does not say that there is one.
@@ -271,23 +289,6 @@ impl Builder<'_> {
                 .with_help(format!(
                     "put it directly inside `{construct}`, or name the construct that it stands in"
                 )),
-        )
-    }
-
-    /// A `section` that is none of a `sections` construct.
-    fn section_without_sections(&self, construct: &Construct) -> Option<Diagnostic> {
-        if construct.leaves[..] != [Section] {
-            return None;
-        }
-        let (leaf, outer) = self.leaves_around(construct).next()?;
-        if leaf == Sections {
-            return None;
-        }
-        let diagnostic = self.cannot_stand(construct, leaf, outer)?;
-        Some(
-            diagnostic
-                .with_note("each `section` is a part of the `sections` that it stands directly in")
-                .with_help("put it into the block of a `sections`, or leave it out"),
         )
     }
 

@@ -77,6 +77,7 @@ codes! {
     UnsupportedStatement "REX0904" "unsupported-statement" Error;
     SynchronousNowait "REX0905" "synchronous-nowait" Note;
     HostLongDouble "REX0906" "host-long-double" Note;
+    LostFlag "REX0907" "lost-flag" Warning;
 }
 
 #[cfg(test)]

@@ -5,9 +5,9 @@
 mod code;
 
 pub use code::Code;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::source::FileRange;
+use crate::source::{FileRange, SourceMap};
 
 /// How serious a diagnostic is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -142,7 +142,7 @@ impl Diagnostics {
         self.list.iter()
     }
 
-    /// The diagnostics in source order.
+    /// The diagnostics in source order; see [`told_once`] for those of one written place.
     pub fn into_sorted(mut self) -> Vec<Diagnostic> {
         self.list.sort_by_key(|diagnostic| {
             (
@@ -152,4 +152,15 @@ impl Diagnostics {
         });
         self.list
     }
+}
+
+/// The diagnostics without those that say at one written place what another one said: of the same macro call in several
+/// derived files, or of the parts of what one call becomes.
+pub fn told_once(mut diagnostics: Vec<Diagnostic>, sources: &SourceMap) -> Vec<Diagnostic> {
+    let mut told = FxHashSet::default();
+    diagnostics.retain(|diagnostic| {
+        let place = sources.to_written(diagnostic.primary.at);
+        told.insert((diagnostic.code, place, diagnostic.headline.clone()))
+    });
+    diagnostics
 }

@@ -49,11 +49,8 @@ impl Builder<'_> {
                 };
                 uses.add(CapturedObject::Variable(symbol), seen);
             }
-            // Outside of member functions, nothing evaluates it: `sizeof(C::x)`.
             None if self.find_field(text, name.at).is_some() => {
-                if self.has_this(whole) && !self.is_member_pointer(whole) {
-                    self.use_qualified_member(name.at, whole, uses);
-                }
+                self.use_qualified_member(name.at, whole, uses);
             }
             _ if name.called || self.is_pointer_to_function(name, whole) => {
                 uses.calls.push(Call::of_function(name.text, name.at));
@@ -82,8 +79,11 @@ impl Builder<'_> {
         }
     }
 
-    /// A member that a base's name qualifies.
+    /// A member that a base's name qualifies. Outside of member functions, nothing evaluates it: `sizeof(C::x)`.
     fn use_qualified_member(&mut self, name: TextRange, whole: TextRange, uses: &mut Uses) {
+        if !self.has_this(whole) || self.is_member_pointer(whole) {
+            return;
+        }
         if self.use_member_variable(name, whole, uses) {
             return;
         }

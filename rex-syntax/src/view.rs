@@ -223,9 +223,17 @@ impl<'t> Scan<'t> {
         if !only_specifies(def, self.macros, token.range.start(), 0) {
             return 0;
         }
+        // `noexcept(e)` is a value, too.
+        let is_value = || {
+            def.body.contains("noexcept")
+                && !matches!(
+                    self.before(idx),
+                    ")" | "const" | "volatile" | "mutable" | "override" | "final"
+                )
+        };
         match def.parameters {
             None => 1,
-            Some(_) if self.token_text(idx + 1) == "(" => self.call_length(idx),
+            Some(_) if self.token_text(idx + 1) == "(" && !is_value() => self.call_length(idx),
             Some(_) => 0,
         }
     }
@@ -242,8 +250,13 @@ impl<'t> Scan<'t> {
 }
 
 /// Whether a macro's body is empty or made of attributes and specifiers that do not change what is declared.
-fn only_specifies(def: &MacroDef, macros: &MacroTable, at: TextSize, depth: usize) -> bool {
-    const WORDS: [&str; 17] = [
+pub(crate) fn only_specifies(
+    def: &MacroDef,
+    macros: &MacroTable,
+    at: TextSize,
+    depth: usize,
+) -> bool {
+    const WORDS: [&str; 20] = [
         "static",
         "inline",
         "__inline",
@@ -252,6 +265,9 @@ fn only_specifies(def: &MacroDef, macros: &MacroTable, at: TextSize, depth: usiz
         "__forceinline__",
         "__noinline__",
         "constexpr",
+        "explicit",
+        "final",
+        "override",
         "__restrict",
         "__restrict__",
         "restrict",
@@ -276,6 +292,9 @@ fn only_specifies(def: &MacroDef, macros: &MacroTable, at: TextSize, depth: usiz
                 closing(body, &tokens, idx + 1) - idx + 1
             }
             "[" => closing(body, &tokens, idx) - idx + 1,
+            "noexcept" if opens(idx + 1) => closing(body, &tokens, idx + 1) - idx + 1,
+            "noexcept" => 1,
+            "throw" if opens(idx + 1) && closing(body, &tokens, idx + 1) == idx + 2 => 3,
             "extern"
                 if slice(body, tokens.get(idx + 1).map_or(token.range, |t| t.range)) == "\"C\"" =>
             {

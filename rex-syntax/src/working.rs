@@ -6,6 +6,7 @@
 //! file.
 
 mod alternative;
+mod declarators;
 mod declared;
 mod directives;
 mod operators;

@@ -109,6 +109,16 @@ impl MacroTable {
         self.write_out(text, start, lookup_at, Inner::Structure, declares_variables)
     }
 
+    /// Expands the macro call at a place of a derived text that stands for a part of a declaration, with its arguments.
+    pub(crate) fn part_of_call(
+        &self,
+        text: &str,
+        start: TextSize,
+        lookup_at: TextSize,
+    ) -> Option<(TextRange, String)> {
+        self.write_out(text, start, lookup_at, Inner::Declarations, |_| true)
+    }
+
     /// Expands a call, and calls of macros of the project that begin its expansion, until that is what is `looked_for`.
     fn write_out(
         &self,

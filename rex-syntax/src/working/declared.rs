@@ -32,14 +32,16 @@ impl Code<'_> {
                 idx = self.after(range);
                 continue;
             }
-            if begins
-                && token.kind == TokenKind::Identifier
-                && open.iter().all(|declares| *declares)
-            {
+            if token.kind == TokenKind::Identifier && open.iter().all(|declares| *declares) {
                 let start = token.range.start();
                 let at = self.written_at(start);
-                let found = self.macros.declarations_of_call(self.text, start, at);
+                let whole = begins
+                    .then(|| self.macros.declarations_of_call(self.text, start, at))
+                    .flatten();
+                let is_whole = whole.is_some();
+                let found = whole.or_else(|| self.declaration_part(idx, begins));
                 if let Some((range, expansion)) = found {
+                    begins = is_whole || expansion.ends_with(['}', ';']);
                     edits.replace(range, expansion);
                     idx = self.after(range);
                     continue;
@@ -66,22 +68,23 @@ impl Code<'_> {
         edits
     }
 
-    /// Expands a call that makes the name of a namespace or class where no call can stand: `namespace NAME(x) {`, `NAME(x)::f()`.
+    /// Expands a call that makes a name where no call can stand: `namespace NAME(x) {`, `NAME(x)::f()`, `a::NAME(x)()`.
     fn name_call(&self, idx: usize, partners: &lex::Partners) -> Option<(TextRange, String)> {
         let name = self.lexed.tokens.get(idx)?;
         if name.kind != TokenKind::Identifier || self.token_text(idx + 1) != "(" {
             return None;
         }
         let before = idx.checked_sub(1).map_or("", |at| self.token_text(at));
-        let is_name =
-            self.token_text(partners.closing(idx + 1)? + 1) == "::" || before == "namespace";
         let word = name.text(self.text);
-        if !is_name || !self.macros.is_macro_somewhere(word) {
+        if !self.macros.is_macro_somewhere(word) {
             return None;
         }
         let start = name.range.start();
-        self.macros
-            .expand_call_at(self.text, start, self.written_at(start))
+        let at = self.written_at(start);
+        let is_name = self.token_text(partners.closing(idx + 1)? + 1) == "::"
+            || before == "namespace"
+            || before == "::" && self.macros.makes_names(word, at);
+        is_name.then(|| self.macros.expand_call_at(self.text, start, at))?
     }
 
     /// Expands a call that begins a statement and declares variables: `DECLARE(x) = 1;`.

@@ -258,10 +258,16 @@ impl<'p> Member<'p> {
         let accessor = format!("{}()", namer::static_accessor(name));
         let storage = format!("{}()", namer::static_storage(name));
         if self.known.is_constant {
-            return [
-                String::new(),
-                format!("auto {storage} -> decltype(({name}))"),
-            ];
+            let found = &self.program.symbols[self.symbol];
+            let is_lambda = found
+                .initializer
+                .is_some_and(|value| self.program.text(value).trim_start().starts_with('['));
+            // Each lambda has a type of its own.
+            let head = match is_lambda {
+                true => format!("const auto &{storage}"),
+                false => format!("auto {storage} -> decltype(({name}))"),
+            };
+            return [String::new(), head];
         }
         let pointer = match self.storage.is_behind_pointer() {
             true => self.declare_pointer(&format!("(&{storage})")),

@@ -11,6 +11,7 @@ use rex_ir::names::{self, Name};
 use rex_ir::program::{Program, device_place};
 use rex_ir::symbol::{SymbolId, SymbolKind};
 use rex_ir::ty::{Category, Record, RecordId, TypeId, TypeKind};
+use rex_syntax::cst::Node;
 use rex_syntax::kind::{Field, Kind};
 use rex_syntax::source::Language;
 use rex_syntax::{TextRange, lex};
@@ -72,6 +73,9 @@ fn needs_code(program: &Program, symbol: SymbolId, known: &FxHashSet<SymbolId>) 
             .types
             .get(program.types.innermost_element(found.ty))
             .is_const,
+        is_listed: found
+            .initializer
+            .is_some_and(|value| program.text(value).trim_start().starts_with('{')),
         depth: 0,
     };
     begun.by_class(found.ty) || found.initializer.is_some_and(|value| begun.by_value(value))
@@ -87,6 +91,8 @@ struct Begun<'p> {
     symbol: SymbolId,
     /// The compiler computes constants as far as it may.
     is_const: bool,
+    /// A list initializes it, so that no member is left as it is.
+    is_listed: bool,
     depth: u32,
 }
 
@@ -137,22 +143,30 @@ impl Begun<'_> {
                 .bases
                 .iter()
                 .any(|base| deeper.by_words_of_headers(base))
-            || !has_constructor && deeper.by_members(class)
+            || !has_constructor && (deeper.by_members(class) || self.leaves_members(class))
     }
 
     /// Whether values that a class gives its members need running code.
     fn by_members(self, class: &Record) -> bool {
-        let Some(body) = class.body else {
-            return false;
-        };
-        let members = self.program.unit.tree.root().smallest_at(body);
-        let members = members.subtree().filter(|node| {
-            node.kind() == Kind::FieldDeclaration && body.contains_range(node.range())
-        });
-        let mut values = members
-            .filter(|member| !member.children().any(|child| child.text() == "static"))
-            .flat_map(|member| member.fields(Field::DefaultValue));
+        let mut values = data_members(self.program, class)
+            .flat_map(|(_, member)| member.fields(Field::DefaultValue));
         values.any(|value| self.by_value(value.range()))
+    }
+
+    /// Whether a class gives some of its members values and leaves others: no compiler has to compute what such objects begin with.
+    fn leaves_members(self, class: &Record) -> bool {
+        let is_bit_field_with_value = |member: &Node<'_>| {
+            let mut clauses = member.children();
+            clauses.any(|it| it.kind() == Kind::BitfieldClause && it.text().contains(['=', '{']))
+        };
+        let n_values: usize = data_members(self.program, class)
+            .filter(|(body, member)| member.parent().is_some_and(|it| it.range() == *body))
+            .map(|(_, member)| match is_bit_field_with_value(&member) {
+                true => 1,
+                false => member.fields(Field::DefaultValue).len(),
+            })
+            .sum();
+        !self.is_listed && !class.is_union && n_values > 0 && n_values < class.fields.len()
     }
 
     /// Whether a value is none that the compiler computes.
@@ -436,6 +450,22 @@ fn constructs_by_code(class: &str, name: &str) -> bool {
         before = word;
     }
     has_constructor && !has_constexpr
+}
+
+/// The declarations of data members in the body of a class and of those in it, each with that body.
+fn data_members<'p>(
+    program: &'p Program,
+    class: &Record,
+) -> impl Iterator<Item = (TextRange, Node<'p>)> {
+    let nodes = class.body.into_iter().flat_map(move |body| {
+        let members = program.unit.tree.root().smallest_at(body).subtree();
+        members.map(move |member| (body, member))
+    });
+    nodes.filter(|(body, node)| {
+        node.kind() == Kind::FieldDeclaration
+            && body.contains_range(node.range())
+            && !node.children().any(|child| child.text() == "static")
+    })
 }
 
 /// Whether a class has a constructor that is `constexpr`.

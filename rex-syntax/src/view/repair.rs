@@ -295,7 +295,7 @@ impl Scan<'_> {
         }
     }
 
-    /// `new T*[n]`: the grammar has no pointers there.
+    /// `new T*[n]` and `new T[]{a, b}`: the grammar has no pointers there, and no brackets without a number.
     fn repair_new(&self, idx: usize, mask: &mut Mask) {
         let mut at = idx + 1;
         while self
@@ -312,6 +312,12 @@ impl Scan<'_> {
         }
         if at > stars && stars > idx + 1 && self.token_text(at) == "[" {
             self.blank_tokens(stars, at - 1, mask);
+        }
+        let is_counted = self.token_text(at) == "["
+            && self.token_text(at + 1) == "]"
+            && matches!(self.token_text(at + 2), "{" | "(");
+        if is_counted {
+            self.blank_tokens(at, at + 1, mask);
         }
     }
 

@@ -21,15 +21,21 @@ const OF_LAYOUT: [&str; 6] = [
 pub fn of_layout(unit: &Unit, source: &str, declaration: TextRange) -> Option<TextRange> {
     let found = in_front(unit, source, declaration.start())?;
     let says_layout = |text: &str| {
-        let mut words = lex::identifiers(text, lex::whole(text));
-        words.any(|at| OF_LAYOUT.contains(&text[at].trim_matches('_')))
+        words(text, lex::whole(text)).any(|at| OF_LAYOUT.contains(&text[at].trim_matches('_')))
     };
-    let says = lex::identifiers(source, found).any(|at| {
+    let says = words(source, found).any(|at| {
         let word = &source[at];
         let definition = unit.macros.lookup_at(word, at.start());
         says_layout(word) || definition.is_some_and(|it| says_layout(&it.body))
     });
     says.then_some(found)
+}
+
+/// Every word of a range, with those behind `::`.
+fn words(text: &str, range: TextRange) -> impl Iterator<Item = TextRange> {
+    lex::significant_tokens(text, range)
+        .filter(|token| token.kind == TokenKind::Identifier)
+        .map(|token| token.range)
 }
 
 /// The attributes right in front of a place.

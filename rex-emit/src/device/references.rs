@@ -50,7 +50,11 @@ pub(super) fn declaration(program: &Program, symbol: SymbolId) -> Option<String>
     let name = namer::device_identifier(program, symbol);
     let declared = match storage {
         DeviceStorage::Constructed => {
-            format!("rex_storage<{}> {around}{name}", types.spell(found.ty))
+            let spelled = match (types.spell(found.ty).as_str(), found.initializer) {
+                ("auto", Some(at)) => format!("__typeof__({})", program.text(at)),
+                (spelled, _) => spelled.to_owned(),
+            };
+            format!("rex_storage<{spelled}> {around}{name}")
         }
         _ => types.declare(found.ty, &format!("{around}{name}")),
     };
@@ -61,7 +65,7 @@ pub(super) fn declaration(program: &Program, symbol: SymbolId) -> Option<String>
     let layout = found
         .declaration
         .map_or(String::new(), |at| program.layout_in_front(at));
-    Some(format!("__device__ {external}{layout}{declared}{value};"))
+    Some(format!("{layout}__device__ {external}{declared}{value};"))
 }
 
 /// References that give the variables among `globals` their names back.

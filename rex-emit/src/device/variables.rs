@@ -211,7 +211,7 @@ impl<'p> Device<'p> {
         });
         match storage {
             DeviceStorage::Constant if is_scalar => self.line(&format!("{layout}{text}")),
-            DeviceStorage::Constant => self.line(&format!("__device__ {layout}{text}")),
+            DeviceStorage::Constant => self.line(&format!("{layout}__device__ {text}")),
             DeviceStorage::Group => {
                 self.type_in_declaration(symbols, range)?;
                 for symbol in symbols {
@@ -248,7 +248,7 @@ impl<'p> Device<'p> {
                 let text = without_word(&text, "static");
                 match without_extern(&text) {
                     rest if rest.len() < text.len() => {
-                        self.line(&format!("extern __device__ {layout}{rest}"));
+                        self.line(&format!("{layout}extern __device__ {rest}"));
                     }
                     _ => {
                         let is_shared = symbols
@@ -258,7 +258,7 @@ impl<'p> Device<'p> {
                             true => (references::SHARED_BY_FILES, without_word(&text, "inline")),
                             false => ("", text),
                         };
-                        self.line(&format!("__device__ {linkage}{layout}{text}"));
+                        self.line(&format!("{layout}__device__ {linkage}{text}"));
                     }
                 }
             }

@@ -10,6 +10,7 @@ use rex_ir::kernel::Kernel;
 use rex_ir::program::{DeviceFunction, Program};
 use rex_ir::symbol::SymbolId;
 use rex_ir::ty::Record;
+use rex_syntax::cst::Node;
 use rex_syntax::edit::{EditConflict, EditSet};
 use rex_syntax::kind::Kind;
 use rex_syntax::layout::indent_at;
@@ -108,6 +109,10 @@ impl<'p> Classes<'p> {
         for part in conditionals::parts_inside(program, range) {
             edits.delete(part - range.start());
             replaced.push(part);
+        }
+        for assertion in assertions_in(program, range) {
+            edits.delete(assertion - range.start());
+            replaced.push(assertion);
         }
         let is_in = |places: &[TextRange], at: TextRange| {
             places.iter().any(|place| place.contains_range(at))
@@ -288,6 +293,22 @@ impl<'p> Classes<'p> {
         }
         members
     }
+}
+
+/// The assertions of classes. The host's compiler checks them, and they may name what no device has.
+fn assertions_in(program: &Program, range: TextRange) -> Vec<TextRange> {
+    if !program.text(range).contains("static_assert") {
+        return Vec::new();
+    }
+    let nodes = program.unit.tree.root().smallest_at(range).subtree();
+    let is_of_class = |node: &Node<'_>| {
+        node.kind() == Kind::StaticAssertDeclaration
+            && range.contains_range(node.range())
+            && node
+                .parent()
+                .is_some_and(|parent| parent.kind() == Kind::FieldDeclarationList)
+    };
+    nodes.filter(is_of_class).map(|node| node.range()).collect()
 }
 
 /// Whether a member function cannot be device code.

@@ -77,7 +77,6 @@ impl<'u> Builder<'u> {
                 | Kind::EnumSpecifier
                 | Kind::UsingDeclaration
                 | Kind::NamespaceAliasDefinition
-                | Kind::StaticAssertDeclaration
                 | Kind::ConceptDefinition => ItemKind::Type,
                 Kind::TemplateInstantiation => instantiation_item(node),
                 Kind::NamespaceDefinition | Kind::LinkageSpecification => match node

@@ -52,8 +52,9 @@ pub(crate) fn has_constructor(program: &Program, ty: TypeId) -> bool {
 /// The statement that constructs an object at a place; the arguments stand in parentheses or braces.
 pub(crate) fn new_object(place: &str, ty: &str, arguments: &str) -> String {
     let is_tag = |word: &str| matches!(word, "struct" | "class" | "union" | "enum");
-    // In front of braces, the word `struct` would begin the class's definition.
-    match arguments.starts_with('{') && ty.split(' ').any(is_tag) {
+    // In front of braces, the word `struct` would begin the class's definition; behind `void (*)()`, arguments would be parameters.
+    let is_pointer = ty.contains("(*") || ty.ends_with("::*");
+    match is_pointer || arguments.starts_with('{') && ty.split(' ').any(is_tag) {
         true => format!("::new ({place}) rex_object<{ty}>{arguments};"),
         false => format!("::new ({place}) {ty}{arguments};"),
     }

@@ -297,7 +297,7 @@ impl Scan<'_> {
         }
     }
 
-    /// Whether the parentheses have `*f`, `C::*f`, `*f[N]` or `*f(int)` in them.
+    /// Whether the parentheses have `*f`, `*C::f`, `C::*f`, `*f[N]` or `*f(int)` in them.
     fn is_pointer_in_parentheses(&self, open: usize, close: usize) -> bool {
         if self.token_text(open) != "(" || close >= self.tokens.len() {
             return false;
@@ -313,6 +313,9 @@ impl Scan<'_> {
             return false;
         };
         let mut at = name + 1;
+        while self.token_text(at) == "::" && self.is_word(at + 1) {
+            at += 2;
+        }
         while matches!(self.token_text(at), "[" | "(") {
             at = self.closing(at) + 1;
         }

@@ -3,6 +3,7 @@
 use rex_syntax::TextRange;
 use rex_syntax::cst::Node;
 use rex_syntax::kind::{Field, Kind};
+use smol_str::{SmolStr, format_smolstr};
 
 use crate::build::Builder;
 use crate::build::names::squeeze;
@@ -180,7 +181,8 @@ impl Builder<'_> {
                 }
                 Kind::QualifiedIdentifier => {
                     // `T C::*p`: the compiler tells how wide it is.
-                    ty = self.types.named(squeeze(node.text()), Meaning::Auto);
+                    let spelling = self.spelled_member_pointer(ty, current);
+                    ty = self.types.named(spelling, Meaning::Auto);
                     current = member_pointer(current).unwrap_or(current);
                 }
                 Kind::FunctionDeclarator | Kind::AbstractFunctionDeclarator => {
@@ -204,6 +206,32 @@ impl Builder<'_> {
             ty,
             parameters,
         }
+    }
+
+    /// The type of a pointer to members of this type, which a name may follow: `int C::*`, `__typeof__(int (C::*)(int) const)`.
+    fn spelled_member_pointer(&self, member: TypeId, qualified: Node<'_>) -> SmolStr {
+        let pointer = member_pointer(qualified).unwrap_or(qualified);
+        let text = qualified.tree().text();
+        let class =
+            squeeze(&text[TextRange::new(qualified.range().start(), pointer.range().start())]);
+        let TypeKind::Function {
+            returns,
+            parameters,
+        } = &self.types.get(member).kind
+        else {
+            return format_smolstr!("{} {class}*", self.types.spell(member));
+        };
+        let mut around = qualified.ancestors();
+        let function = around.find(|outer| outer.kind() == Kind::FunctionDeclarator);
+        let qualifiers = function.and_then(|function| {
+            let list = function.field(Field::Parameters)?;
+            Some(&text[TextRange::new(list.range().end(), function.range().end())])
+        });
+        format_smolstr!(
+            "__typeof__({} ({class}*){parameters}{})",
+            self.types.spell(*returns),
+            qualifiers.unwrap_or_default()
+        )
     }
 }
 
@@ -242,7 +270,14 @@ fn lacks_parentheses(declarator: Node<'_>) -> bool {
     let is_own = |parent: Node<'_>| {
         parent.kind() == Kind::ParenthesizedDeclarator
             || parent.range().start() < declarator.range().start()
-                && !matches!(parent.kind(), Kind::Declaration | Kind::InitDeclarator)
+                && !matches!(
+                    parent.kind(),
+                    Kind::Declaration
+                        | Kind::InitDeclarator
+                        | Kind::FieldDeclaration
+                        | Kind::ParameterDeclaration
+                        | Kind::OptionalParameterDeclaration
+                )
     };
     before.trim_end().ends_with('(') && !declarator.parent().is_some_and(is_own)
 }

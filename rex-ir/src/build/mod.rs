@@ -50,6 +50,7 @@ mod reductions;
 mod regions;
 mod repeated_items;
 mod requires;
+mod runtime_calls;
 mod scopes;
 mod selections;
 mod sharing_rules;
@@ -336,6 +337,7 @@ impl<'u> Builder<'u> {
         self.read_constructs();
         self.check_branches();
         self.check_nesting();
+        self.check_runtime_calls();
         self.check_sharing_of_variables();
         self.check_sharing_of_worksharing();
         self.check_arguments();

@@ -19,10 +19,20 @@ pub(super) fn is_of_header(program: &Program, range: TextRange) -> bool {
         ["new" | "delete", "[", "]", "(", rest @ ..] | ["new" | "delete", "(", rest @ ..] => rest,
         _ => return false,
     };
-    let Some(close) = position(rest, ")") else {
+    let mut depth = 0usize;
+    let mut is_outer = |word: &str, looked_for: &str| {
+        let is_found = depth == 0 && word == looked_for;
+        match word {
+            "(" => depth += 1,
+            ")" => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        is_found
+    };
+    let Some(close) = rest.iter().position(|word| is_outer(word, ")")) else {
         return false;
     };
-    let parameters: Vec<&[&str]> = rest[..close].split(|word| *word == ",").collect();
+    let parameters: Vec<&[&str]> = rest[..close].split(|word| is_outer(word, ",")).collect();
     let place = match parameters[..] {
         [_, ["void", "*"]] => "",
         [_, ["void", "*", name]] => name,

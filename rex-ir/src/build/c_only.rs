@@ -214,19 +214,22 @@ impl<'u> Builder<'u> {
     }
 
     /// `double a[static n]` as `double a[]`: the first dimension of a parameter means nothing, and C++ does not take it.
+    ///
+    /// What its evaluation does besides is done first in the body.
     pub(super) fn open_first_dimension(&mut self, parameter: Node<'u>) {
+        let array = first_array(parameter);
+        if let Some(size) = array.and_then(|array| array.field(Field::Size))
+            && changes_something(size)
+            && let Some(body) = self.body_of_parameter(parameter)
+        {
+            let first = body.range().start() + TextSize::of('{');
+            let text = format_smolstr!(" (void)({});", size.text());
+            self.conversions.push((TextRange::empty(first), text));
+        }
         if self.take_rows(parameter) {
             return;
         }
-        let is_first = |node: &Node<'u>| {
-            let inner = node.field(Field::Declarator);
-            match node.kind() {
-                Kind::ArrayDeclarator => inner.is_some_and(|it| it.kind() == Kind::Identifier),
-                Kind::AbstractArrayDeclarator => inner.is_none(),
-                _ => false,
-            }
-        };
-        let Some(array) = parameter.descendants().find(is_first) else {
+        let Some(array) = array else {
             return;
         };
         let is_known = array
@@ -242,6 +245,18 @@ impl<'u> Builder<'u> {
             self.conversions
                 .push((dimension, SmolStr::new_static("[]")));
         }
+    }
+
+    /// The body of the function whose definition declares a parameter.
+    fn body_of_parameter(&self, parameter: Node<'u>) -> Option<Node<'u>> {
+        parameter
+            .ancestors()
+            .find(|outer| outer.kind() == Kind::FunctionDefinition)
+            .filter(|function| {
+                let head = function.field(Field::Declarator);
+                head.is_some_and(|head| head.range().contains_range(parameter.range()))
+            })
+            .and_then(|function| function.field(Field::Body))
     }
 
     /// `double a[n][m]` as an address, of which the body makes a view.
@@ -265,14 +280,7 @@ impl<'u> Builder<'u> {
         if !has_open_rows && !self.points_to_rows(ty) {
             return false;
         }
-        let body = parameter
-            .ancestors()
-            .find(|outer| outer.kind() == Kind::FunctionDefinition)
-            .filter(|function| {
-                let head = function.field(Field::Declarator);
-                head.is_some_and(|head| head.range().contains_range(parameter.range()))
-            })
-            .and_then(|function| function.field(Field::Body));
+        let body = self.body_of_parameter(parameter);
         let word = match self.types.is_constant(self.types.innermost_element(base)) {
             true => "const void *",
             false => "void *",
@@ -393,4 +401,27 @@ impl<'u> Builder<'u> {
 /// Whether `++` stands in front of its object.
 fn operator_is_first(update: Node<'_>, object: Node<'_>) -> bool {
     update.range().start() < object.range().start()
+}
+
+/// The declarator of a parameter's first dimension.
+fn first_array(parameter: Node<'_>) -> Option<Node<'_>> {
+    parameter.descendants().find(|node| {
+        let inner = node.field(Field::Declarator);
+        match node.kind() {
+            Kind::ArrayDeclarator => inner.is_some_and(|it| it.kind() == Kind::Identifier),
+            Kind::AbstractArrayDeclarator => inner.is_none(),
+            _ => false,
+        }
+    })
+}
+
+/// Whether an expression assigns, increments or calls.
+fn changes_something(expression: Node<'_>) -> bool {
+    let inner = expression.descendants();
+    std::iter::once(expression).chain(inner).any(|node| {
+        matches!(
+            node.kind(),
+            Kind::UpdateExpression | Kind::AssignmentExpression | Kind::CallExpression
+        )
+    })
 }

@@ -477,8 +477,15 @@ const KINDS: &[(FlagKind, &[&str], &[&str])] = &[
             "-foperator-names",
             "-fno-operator-names",
             "-fpermissive",
+            "-faligned-new",
+            "-fno-aligned-new",
         ],
-        &["-ftemplate-depth=", "-fconstexpr-", "-fbracket-depth="],
+        &[
+            "-faligned-new=",
+            "-ftemplate-depth=",
+            "-fconstexpr-",
+            "-fbracket-depth=",
+        ],
     ),
     (
         FlagKind::FloatingPoint,

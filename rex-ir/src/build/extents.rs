@@ -5,6 +5,7 @@ use rex_syntax::cst::Node;
 use rex_syntax::kind::{Field, Kind};
 use rex_syntax::lex::{self, TokenKind};
 use rex_syntax::omp::directive::Leaf;
+use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 
 use super::Builder;
@@ -53,6 +54,27 @@ impl<'u> Builder<'u> {
                 }
                 _ => self.with_named_extents(ty, naming, 0),
             };
+        }
+    }
+
+    /// Gives arrays that are declared without a number of elements the type that another declaration says: `extern S a[]; S a[3];`.
+    pub(super) fn complete_arrays(&mut self) {
+        let mut known: FxHashMap<SmolStr, TypeId> = FxHashMap::default();
+        let mut open: Vec<SymbolId> = Vec::new();
+        for (id, symbol) in self.symbols.iter() {
+            match &self.types.get(symbol.ty).kind {
+                _ if symbol.kind != SymbolKind::Global => {}
+                TypeKind::Array { extent, .. } if *extent == Extent::Unknown => open.push(id),
+                TypeKind::Array { .. } => {
+                    known.insert(symbol.qualified_name(), symbol.ty);
+                }
+                _ => {}
+            }
+        }
+        for id in open {
+            if let Some(ty) = known.get(&self.symbols[id].qualified_name()) {
+                self.symbols[id].ty = *ty;
+            }
         }
     }
 

@@ -334,6 +334,7 @@ impl<'u> Builder<'u> {
         self.read_declarative_directives();
         self.write_hidden_words();
         self.name_extents();
+        self.complete_arrays();
         self.read_constructs();
         self.check_branches();
         self.check_nesting();

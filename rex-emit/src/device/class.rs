@@ -18,6 +18,7 @@ use rex_syntax::source::Language;
 use rex_syntax::{TextRange, TextSize, lex, places};
 use rustc_hash::FxHashMap;
 
+use super::overriding::Overriding;
 use super::{function, instances, kernel, references, statics};
 use crate::common::closures::wrapped;
 use crate::common::conditionals;
@@ -42,6 +43,8 @@ pub(super) struct Classes<'p> {
     program: &'p Program,
     /// The names of virtual functions of which some are host code: those that override each other must be of one kind.
     virtuals_of_host: BTreeSet<&'p str>,
+    /// The classes that override virtual functions of headers, which are host code.
+    overriding: Overriding,
     /// Member functions that class bodies declare without defining, in source order.
     methods: Vec<TextRange>,
     /// The bodies of classes with friends, in source order.
@@ -79,6 +82,7 @@ impl<'p> Classes<'p> {
         Classes {
             program,
             virtuals_of_host: virtual_functions_of_host(program),
+            overriding: Overriding::of(program),
             methods,
             befriending,
             kernels,
@@ -145,7 +149,8 @@ impl<'p> Classes<'p> {
                 let text = function::print(program, device, BOTH_SIDES);
                 edits.replace(function.range - range.start(), text);
             } else {
-                if !self.virtuals_of_host.contains(&*function.name) {
+                let of_header = || self.overriding.names_any(function.range, [&*function.name]);
+                if !self.virtuals_of_host.contains(&*function.name) && !of_header() {
                     edits.insert(start, 0, BOTH_SIDES);
                 }
                 if let Some((at, lines)) = references::at_body(program, function) {
@@ -179,9 +184,12 @@ impl<'p> Classes<'p> {
         }
         for method in places::inside(&self.methods, range, |method| *method) {
             if !is_in(&replaced, *method) {
-                let is_of_host = !self.virtuals_of_host.is_empty()
-                    && lex::identifiers(program.source(), *method)
-                        .any(|at| self.virtuals_of_host.contains(program.text(at)));
+                let words = lex::significant_tokens(program.source(), *method)
+                    .map(|token| token.text(program.source()));
+                let is_of_host = self.overriding.names_any(*method, words)
+                    || !self.virtuals_of_host.is_empty()
+                        && lex::identifiers(program.source(), *method)
+                            .any(|at| self.virtuals_of_host.contains(program.text(at)));
                 if !is_of_host {
                     edits.insert(method.start() - range.start(), 0, BOTH_SIDES);
                 }

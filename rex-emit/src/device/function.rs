@@ -9,6 +9,7 @@ use rex_ir::library;
 use rex_ir::namer;
 use rex_ir::program::{DeviceFunction, Program};
 use rex_syntax::edit::EditConflict;
+use rex_syntax::kind::Kind;
 use rex_syntax::layout::indent_at;
 use rex_syntax::source::Language;
 use rex_syntax::{TextRange, lex};
@@ -172,16 +173,28 @@ impl<'p> Device<'p> {
             self.line(&format!("{inline}{text}"));
         } else if self.called_functions.contains(name) && library::device_name(name).is_none() {
             // What device code can call all the same is the library's: the header says it as C++ does.
-            self.system_include("#include <math.h>", range);
+            match self.program.language() {
+                Language::C => self.system_include("#include <math.h>", range),
+                Language::Cxx if self.is_of_library_in_namespace(range) => {
+                    self.header();
+                    self.line(&format!("using ::{name};"));
+                }
+                Language::Cxx => {}
+            }
         }
+    }
+
+    /// Whether a namespace declares a function with C linkage, which is one with that of the file: `namespace n { extern "C" double sqrt(double); }`.
+    fn is_of_library_in_namespace(&self, declaration: TextRange) -> bool {
+        let node = self.program.unit.tree.root().smallest_at(declaration);
+        let mut around = node.ancestors();
+        (self.in_linkage_block || linkage::is_linkage(self.program.text(declaration)))
+            && around.any(|outer| outer.kind() == Kind::NamespaceDefinition)
     }
 }
 
-/// The names that device code of C calls.
-pub(super) fn called_in_c(program: &Program) -> BTreeSet<&str> {
-    if program.language() != Language::C {
-        return BTreeSet::new();
-    }
+/// The names that device code calls.
+pub(super) fn called(program: &Program) -> BTreeSet<&str> {
     let functions = program.device_code.functions.iter();
     let functions = functions.flat_map(|device| &program.functions[device.function].calls);
     let regions = program.regions.values().flat_map(|region| &region.calls);

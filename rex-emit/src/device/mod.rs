@@ -15,6 +15,7 @@ mod library;
 mod linkage;
 mod macros;
 mod namespaces;
+mod overriding;
 mod placement;
 mod reductions;
 mod references;
@@ -63,7 +64,7 @@ pub(crate) fn emit(program: &Program) -> Result<Vec<u8>, EditConflict> {
         names_in_headers,
         named_by_types: unevaluated::named_by_types(program),
         internal_functions: linkage::internal_functions(program),
-        called_functions: function::called_in_c(program),
+        called_functions: function::called(program),
         declared_functions: BTreeSet::new(),
         in_linkage_block: false,
         classes: Classes::of(program),
@@ -125,7 +126,7 @@ struct Device<'p> {
     own_cuda_names: BTreeSet<&'p str>,
     /// Functions that the file keeps to itself.
     internal_functions: BTreeSet<&'p str>,
-    /// Functions of C that device code calls.
+    /// Functions that device code calls.
     called_functions: BTreeSet<&'p str>,
     /// Functions of a C file that are declared so far.
     declared_functions: BTreeSet<SmolStr>,

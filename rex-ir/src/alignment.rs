@@ -6,7 +6,7 @@ use rex_syntax::{TextRange, TextSize};
 
 use crate::program::Program;
 use crate::symbol::SymbolId;
-use crate::ty::TypeId;
+use crate::ty::{RecordId, TypeId};
 
 /// What the runtime gives the bytes of a launch, in bytes.
 const OF_RUNTIME: u64 = 16;
@@ -45,10 +45,17 @@ impl Program {
     }
 
     fn has_over_aligned(&self, ty: TypeId) -> bool {
-        let element = self.types.innermost_element(ty);
-        let Some(record) = self.types.record(element) else {
-            return false;
-        };
+        let record = self.types.record(self.types.innermost_element(ty));
+        record.is_some_and(|record| {
+            let classes = self.types.classes_in(record);
+            classes
+                .iter()
+                .any(|class| self.is_class_over_aligned(*class))
+        })
+    }
+
+    /// The same for what the declaration of a class says itself.
+    fn is_class_over_aligned(&self, record: RecordId) -> bool {
         let Some(body) = self.types.records[record].body else {
             return false;
         };
@@ -62,10 +69,6 @@ impl Program {
         let whole = specifiers.next().map_or(body, |node| node.range());
         let mut values = values_in(self.source(), whole).into_iter();
         values.any(|value| self.exceeds_runtime(value))
-            || self
-                .types
-                .parts(record)
-                .any(|part| self.has_over_aligned(part))
     }
 
     fn exceeds_runtime(&self, value: TextRange) -> bool {

@@ -9,19 +9,12 @@ impl Program {
     /// Whether objects of a type, or elements of it, have a copy constructor of the user's.
     pub fn has_copy_constructor(&self, ty: TypeId) -> bool {
         let record = self.types.record(self.types.innermost_element(ty));
-        record.is_some_and(|record| self.copies_by_constructor(record, 0))
-    }
-
-    fn copies_by_constructor(&self, record: RecordId, depth: usize) -> bool {
-        let mut bases = self.types.bases(record);
-        depth < MAX_DEPTH
-            && (self.declares_copy_constructor(record)
-                || bases.any(|base| self.copies_by_constructor(base, depth + 1))
-                || self
-                    .types
-                    .parts(record)
-                    .filter_map(|part| self.types.record(self.types.innermost_element(part)))
-                    .any(|inner| self.copies_by_constructor(inner, depth + 1)))
+        record.is_some_and(|record| {
+            let classes = self.types.classes_in(record);
+            classes
+                .iter()
+                .any(|class| self.declares_copy_constructor(*class))
+        })
     }
 
     /// `Name(const Name &other)`, neither defaulted nor deleted.
@@ -52,6 +45,3 @@ impl Program {
         })
     }
 }
-
-/// How deep members and bases are followed.
-const MAX_DEPTH: usize = 16;

@@ -271,17 +271,25 @@ impl TypeTable {
 
     /// Whether objects of the type have no bytes, as GNU C has arrays of no elements and structs of no members.
     pub fn is_empty_object(&self, id: TypeId) -> bool {
+        self.has_no_bytes(id, &mut BTreeSet::new())
+    }
+
+    /// The same, given classes that have none: a class may have many parts of another one.
+    fn has_no_bytes(&self, id: TypeId, empty: &mut BTreeSet<RecordId>) -> bool {
         match &self.get(self.desugar(id)).kind {
             TypeKind::Array { element, extent } => {
                 matches!(extent, Extent::Constant(words) if words == "0")
-                    || self.is_empty_object(*element)
+                    || self.has_no_bytes(*element, empty)
             }
             TypeKind::Named {
                 meaning: Meaning::Record(Some(record)),
                 ..
             } => {
                 self.records[*record].body.is_some()
-                    && self.parts(*record).all(|part| self.is_empty_object(part))
+                    && (!empty.insert(*record)
+                        || self
+                            .parts(*record)
+                            .all(|part| self.has_no_bytes(part, empty)))
             }
             _ => false,
         }
@@ -415,6 +423,21 @@ impl TypeTable {
         named
             .filter(|(_, other)| names.contains(&other.name))
             .map(|(base, _)| base)
+    }
+
+    /// A class, its bases and the classes of its members, and theirs in turn: each once, as damaged text has them in circles.
+    pub fn classes_in(&self, record: RecordId) -> IndexSet<RecordId> {
+        let mut found = IndexSet::from([record]);
+        let mut next = 0;
+        while let Some(class) = found.get_index(next).copied() {
+            next += 1;
+            found.extend(self.bases(class));
+            found.extend(
+                self.parts(class)
+                    .filter_map(|part| self.record(self.innermost_element(part))),
+            );
+        }
+        found
     }
 
     /// Whether objects of the two types are of the same class, or of the same unqualified type.

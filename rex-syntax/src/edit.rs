@@ -112,6 +112,17 @@ impl EditSet {
         }
     }
 
+    /// Drops the edits inside some ranges; insertions at the edges of these remain.
+    pub fn drop_inside(&mut self, ranges: &[TextRange]) {
+        self.edits.retain(|edit| {
+            let mut ranges = ranges.iter();
+            !ranges.any(|range| match edit.range.is_empty() {
+                true => range.start() < edit.range.start() && edit.range.end() < range.end(),
+                false => range.contains_range(edit.range),
+            })
+        });
+    }
+
     /// Sorts the edits and checks that no two overlap.
     ///
     /// # Errors

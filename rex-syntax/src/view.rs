@@ -220,7 +220,7 @@ impl<'t> Scan<'t> {
         let Some(def) = self.macros.lookup_at(name, token.range.start()) else {
             return 0;
         };
-        if !only_specifies(def, self.macros, token.range.start(), 0) {
+        if !only_specifies(def, self.macros, token.range.start()) {
             return 0;
         }
         // `noexcept(e)` is a value, too.
@@ -250,10 +250,16 @@ impl<'t> Scan<'t> {
 }
 
 /// Whether a macro's body is empty or made of attributes and specifiers that do not change what is declared.
-pub(crate) fn only_specifies(
-    def: &MacroDef,
-    macros: &MacroTable,
+pub(crate) fn only_specifies(def: &MacroDef, macros: &MacroTable, at: TextSize) -> bool {
+    specifies_beside(def, macros, at, &mut Vec::new(), 0)
+}
+
+/// The same, given macros that do: bodies may name one often.
+fn specifies_beside<'m>(
+    def: &'m MacroDef,
+    macros: &'m MacroTable,
     at: TextSize,
+    known: &mut Vec<&'m str>,
     depth: usize,
 ) -> bool {
     const WORDS: [&str; 20] = [
@@ -279,6 +285,9 @@ pub(crate) fn only_specifies(
         "__shared__",
     ];
     const MAX_DEPTH: usize = 8;
+    if known.contains(&def.name.as_str()) {
+        return true;
+    }
     let body = def.body.as_str();
     let tokens: Vec<Token> = lex::significant_tokens(body, lex::whole(body)).collect();
     let mut idx = 0;
@@ -304,9 +313,8 @@ pub(crate) fn only_specifies(
             _ => match macros.lookup_at(text, at) {
                 Some(inner)
                     if depth < MAX_DEPTH
-                        && inner.name != def.name
                         && inner.parameters.is_none()
-                        && only_specifies(inner, macros, at, depth + 1) =>
+                        && specifies_beside(inner, macros, at, known, depth + 1) =>
                 {
                     1
                 }
@@ -315,6 +323,7 @@ pub(crate) fn only_specifies(
         };
         idx += length;
     }
+    known.push(&def.name);
     true
 }
 

@@ -15,6 +15,7 @@ use std::fs;
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use clap::Parser;
@@ -64,6 +65,8 @@ fn main() -> std::io::Result<()> {
         .collect();
     fs::create_dir_all(&options.failures)?;
     let compiler = Compiler::builder().build();
+    let begun = Arc::new(Mutex::new(Instant::now()));
+    stop_when_late(Arc::clone(&begun), options.limit);
     let mut random = Random(options.seed);
     let start = Instant::now();
     let (mut n_inputs, mut n_failures) = (0u64, 0u64);
@@ -85,7 +88,8 @@ fn main() -> std::io::Result<()> {
             .join(format!("{}.{extension}", n_failures + 1));
         // It stays there if the process ends with it.
         fs::write(&place, &bytes)?;
-        match check(&compiler, *language, &bytes, options.limit) {
+        *begun.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+        match check(&compiler, *language, &bytes) {
             Ok(()) => fs::remove_file(&place)?,
             Err(reason) => {
                 n_failures += 1;
@@ -103,6 +107,25 @@ fn main() -> std::io::Result<()> {
     Ok(())
 }
 
+/// Ends the process when an input takes longer than it may, however long that would be: the input stays where failures go.
+#[expect(clippy::exit, reason = "the thread that is late cannot be stopped")]
+fn stop_when_late(begun: Arc<Mutex<Instant>>, limit: u64) {
+    std::thread::spawn(move || {
+        loop {
+            std::thread::sleep(Duration::from_secs(1));
+            let last = *begun.lock().unwrap_or_else(PoisonError::into_inner);
+            if last.elapsed() > Duration::from_secs(limit) {
+                // Nothing is left to do if this cannot be said.
+                let _ = writeln!(
+                    std::io::stdout(),
+                    "the last input takes more than {limit} s"
+                );
+                std::process::exit(1);
+            }
+        }
+    });
+}
+
 fn collect(folder: &Path, found: &mut Vec<PathBuf>) -> std::io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
@@ -114,7 +137,7 @@ fn collect(folder: &Path, found: &mut Vec<PathBuf>) -> std::io::Result<()> {
     Ok(())
 }
 
-fn check(compiler: &Compiler, language: Language, bytes: &[u8], limit: u64) -> Result<(), String> {
+fn check(compiler: &Compiler, language: Language, bytes: &[u8]) -> Result<(), String> {
     let input = SourceInput {
         name: if language == Language::C {
             "a.c"
@@ -127,13 +150,9 @@ fn check(compiler: &Compiler, language: Language, bytes: &[u8], limit: u64) -> R
         expansion: None,
         headers: Vec::new(),
     };
-    let start = Instant::now();
     let memory = memory::begin();
     let compiled = catch_unwind(AssertUnwindSafe(|| compiler.compile(input)));
     let growth = memory.growth();
-    if start.elapsed() > Duration::from_secs(limit) {
-        return Err(format!("takes {:.0?}", start.elapsed()));
-    }
     let compilation = match compiled {
         Err(_) => return Err("panics".to_owned()),
         Ok(Err(error)) => return Err(format!("{error}: {}", error.failure)),

@@ -1,12 +1,19 @@
 //! What must be called when objects begin, are copied and end.
 
+use std::collections::BTreeSet;
+
 use rex_ir::program::Program;
-use rex_ir::ty::{Category, Meaning, TypeId, TypeKind};
+use rex_ir::ty::{Category, Meaning, RecordId, TypeId, TypeKind};
 use rex_syntax::TextRange;
 use rex_syntax::source::Language;
 
 /// Whether something must happen when objects of a type, or elements of it, end.
 pub(crate) fn has_destructor(program: &Program, ty: TypeId) -> bool {
+    ends(program, ty, &mut BTreeSet::new())
+}
+
+/// The same, given classes that were looked at: a class may have many parts of another one.
+fn ends(program: &Program, ty: TypeId, seen: &mut BTreeSet<RecordId>) -> bool {
     let types = &program.types;
     let Some(record) = types.record(types.innermost_element(ty)) else {
         return false;
@@ -15,9 +22,7 @@ pub(crate) fn has_destructor(program: &Program, ty: TypeId) -> bool {
         Some(body) => {
             program.text(body).contains('~')
                 || !types.records[record].bases.is_empty()
-                || types
-                    .parts(record)
-                    .any(|part| has_destructor(program, part))
+                || seen.insert(record) && types.parts(record).any(|part| ends(program, part, seen))
         }
         // Those of the standard library that device code can have hold values.
         None => !types.spell(types.innermost_element(ty)).contains("std::"),

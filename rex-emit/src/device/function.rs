@@ -235,25 +235,37 @@ impl Device<'_> {
 /// A function with the directives in it replaced; `marker` says who calls it.
 pub(super) fn print(program: &Program, device: &DeviceFunction, marker: &str) -> String {
     let function = &program.functions[device.function];
-    let words = words(program, function, &device.words);
-    let printer = BodyPrinter::new(program, &words);
-    let mut text = printer.text(&device.body, "");
+    let mut words = words(program, function, &device.words);
     let (_, references) = references::at_body(program, function).unwrap_or_default();
-    let instances = instances::named_in(program, device.function);
+    let first = references + &instances::named_in(program, device.function);
     let bodies = program.unit.device_bodies.iter();
-    if let Some((body, other)) = bodies.rev().find(|(body, _)| *body == function.body) {
-        let end = usize::from(body.start() - function.range.start());
-        text.truncate(end.min(text.len()));
-        text.push_str(program.text(*other));
+    let other = bodies.rev().find(|(body, _)| *body == function.body);
+    if other.is_none() {
+        words.insert(
+            0,
+            (
+                TextRange::empty(function.first_statement),
+                first.as_str().into(),
+            ),
+        );
     }
-    let inside = function.first_statement - function.range.start();
-    text.insert_str(
-        usize::from(inside).min(text.len()),
-        &(references + &instances),
+    words.insert(
+        0,
+        (TextRange::empty(function.specifiers.start()), marker.into()),
     );
-    // Replacements stand inside the body, behind this place.
-    let offset = usize::from(function.specifiers.start() - function.range.start());
-    text.insert_str(offset.min(text.len()), marker);
+    let printer = BodyPrinter::new(program, &words);
+    let text = match other {
+        Some((body, other)) => {
+            let head = TextRange::new(function.range.start(), body.start());
+            let other = program.text(*other);
+            let (brace, rest) = other.split_at(other.find('{').map_or(0, |at| at + 1));
+            format!(
+                "{}{brace}{first}{rest}",
+                printer.text(&BodyText::verbatim(head), "")
+            )
+        }
+        None => printer.text(&device.body, ""),
+    };
     text.replace("\r\n", "\n")
 }
 

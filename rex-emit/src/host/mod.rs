@@ -165,7 +165,13 @@ impl<'p> Host<'p> {
     fn finish(self) -> Result<Vec<u8>, EditConflict> {
         let file = self.program.sources.file(self.program.unit.file);
         let mut host = self;
-        let edits = std::mem::take(&mut host.edits);
+        let mut edits = std::mem::take(&mut host.edits);
+        // With all that was changed in them.
+        let device_functions = &host.program.unit.for_devices_only;
+        edits.drop_inside(device_functions);
+        for function in device_functions {
+            edits.delete(host.whole_line(*function));
+        }
         edits.into_applied(file.bytes(), |range| {
             host.calls.get(&range).map(|call| host.call_text(*call))
         })
@@ -216,9 +222,6 @@ impl<'p> Host<'p> {
     }
 
     fn remove_declarative_directives(&mut self) {
-        for function in &self.program.unit.for_devices_only {
-            self.edits.delete(self.whole_line(*function));
-        }
         for directive in &self.program.unit.directives {
             if directive.declares_for_devices() {
                 self.edits.delete(self.whole_line(directive.range));

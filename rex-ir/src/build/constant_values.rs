@@ -4,6 +4,8 @@ use rex_syntax::TextRange;
 use rex_syntax::condition;
 use rex_syntax::kind::{Field, Kind};
 use rex_syntax::lex::{self, TokenKind};
+use rustc_hash::{FxHashMap, FxHashSet};
+use smol_str::SmolStr;
 
 use super::Builder;
 use crate::symbol::{SymbolId, SymbolKind};
@@ -12,26 +14,31 @@ use crate::ty::Meaning;
 /// How deep constants may name each other.
 const MAX_DEPTH: u32 = 16;
 
+/// What is known while the value of one expression is computed: constants may name each other often.
+#[derive(Default)]
+struct Values {
+    /// What names mean at places.
+    known: FxHashMap<(SmolStr, TextRange), Option<i64>>,
+    depth: u32,
+}
+
 impl Builder<'_> {
     /// The value of a constant integer expression such as the argument of `collapse`.
     pub(super) fn constant_value(&self, range: TextRange) -> Option<i64> {
-        self.value_at_depth(self.text(range), range, 0)
+        self.value_beside(self.text(range), range, &mut Values::default())
     }
 
     /// The value of a constant integer expression in words, as they are understood at a place.
     pub(super) fn constant_in_words(&self, words: &str, at: TextRange) -> Option<i64> {
-        self.value_at_depth(words, at, 0)
+        self.value_beside(words, at, &mut Values::default())
     }
 
     /// Whether each instantiation of a template has its own value of a constant expression.
     pub(super) fn has_value_per_instance(&self, range: TextRange) -> bool {
-        self.names_template_parameter(self.text(range), range, 0)
+        self.names_template_parameter(self.text(range), range, &mut FxHashSet::default(), 0)
     }
 
-    fn value_at_depth(&self, text: &str, at: TextRange, depth: u32) -> Option<i64> {
-        if depth > MAX_DEPTH {
-            return None;
-        }
+    fn value_beside(&self, text: &str, at: TextRange, values: &mut Values) -> Option<i64> {
         let braces = text.trim().strip_prefix('{');
         let text = braces
             .and_then(|inside| inside.strip_suffix('}'))
@@ -39,7 +46,18 @@ impl Builder<'_> {
         let mut plain = String::new();
         let mut end = 0;
         for name in qualified_names(text) {
-            let value = self.named_value(&text[name], at, depth + 1)?;
+            let key = (SmolStr::new(&text[name]), at);
+            let value = match values.known.get(&key) {
+                Some(value) => *value,
+                None if values.depth == MAX_DEPTH => None,
+                None => {
+                    values.depth += 1;
+                    let value = self.named_value(&text[name], at, values);
+                    values.depth -= 1;
+                    values.known.insert(key, value);
+                    value
+                }
+            }?;
             plain.push_str(&text[end..usize::from(name.start())]);
             plain.push_str(&format!("({value})"));
             end = usize::from(name.end());
@@ -48,26 +66,26 @@ impl Builder<'_> {
         condition::integer_value(&plain)
     }
 
-    fn named_value(&self, name: &str, at: TextRange, depth: u32) -> Option<i64> {
+    fn named_value(&self, name: &str, at: TextRange, values: &mut Values) -> Option<i64> {
         if let "true" | "false" = name {
             return Some(i64::from(name == "true"));
         }
         if let Some(definition) = self.macro_at(name, at) {
             let stands_alone = definition.parameters.is_none();
             return stands_alone
-                .then(|| self.value_at_depth(&definition.body, at, depth))
+                .then(|| self.value_beside(&definition.body, at, values))
                 .flatten();
         }
         let found = self.constant_named(name, at)?;
         let symbol = &self.symbols[found];
         match symbol.kind {
-            SymbolKind::Enumerator => self.enumerator_value(symbol.declared_at?, depth),
+            SymbolKind::Enumerator => self.enumerator_value(symbol.declared_at?, values),
             SymbolKind::StaticField => {
-                self.value_at_depth(self.constant_fields.get(&found)?, at, depth)
+                self.value_beside(self.constant_fields.get(&found)?, at, values)
             }
             kind if kind.is_variable() && self.is_constant(found) => {
                 let initializer = symbol.initializer?;
-                self.value_at_depth(self.text(initializer), initializer, depth)
+                self.value_beside(self.text(initializer), initializer, values)
             }
             _ => None,
         }
@@ -81,7 +99,7 @@ impl Builder<'_> {
     }
 
     /// The value of the enumerator that is declared at a place of the unit.
-    fn enumerator_value(&self, declared_at: TextRange, depth: u32) -> Option<i64> {
+    fn enumerator_value(&self, declared_at: TextRange, values: &mut Values) -> Option<i64> {
         let name = self.unit.tree.root().smallest_at(declared_at);
         let mut enumerator = name;
         while enumerator.kind() != Kind::Enumerator {
@@ -93,7 +111,7 @@ impl Builder<'_> {
                 continue;
             }
             let value = match other.field(Field::Value) {
-                Some(value) => self.value_at_depth(value.text(), value.range(), depth)?,
+                Some(value) => self.value_beside(value.text(), value.range(), values)?,
                 None => next,
             };
             if other == enumerator {
@@ -104,7 +122,14 @@ impl Builder<'_> {
         None
     }
 
-    fn names_template_parameter(&self, text: &str, at: TextRange, depth: u32) -> bool {
+    /// `seen` are the constants that were followed before.
+    fn names_template_parameter(
+        &self,
+        text: &str,
+        at: TextRange,
+        seen: &mut FxHashSet<SymbolId>,
+        depth: u32,
+    ) -> bool {
         if depth > MAX_DEPTH {
             return false;
         }
@@ -135,7 +160,9 @@ impl Builder<'_> {
                     .map(|initializer| (self.text(initializer), initializer)),
                 _ => None,
             };
-            value.is_some_and(|(text, at)| self.names_template_parameter(text, at, depth + 1))
+            value.is_some_and(|(text, at)| {
+                seen.insert(found) && self.names_template_parameter(text, at, seen, depth + 1)
+            })
         })
     }
 }

@@ -3,6 +3,7 @@
 //! The compiler computes what variables begin with as far as C++ says so. For the rest hosts run code before `main`; images have none, so that a kernel has to
 //! construct these variables. What cannot be told counts as running code: a variable that is constructed without need is right, too.
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 use indexmap::IndexSet;
@@ -76,6 +77,7 @@ fn needs_code(program: &Program, symbol: SymbolId, known: &FxHashSet<SymbolId>) 
         is_listed: found
             .initializer
             .is_some_and(|value| program.text(value).trim_start().starts_with('{')),
+        seen: &RefCell::default(),
         depth: 0,
     };
     begun.by_class(found.ty) || found.initializer.is_some_and(|value| begun.by_value(value))
@@ -93,6 +95,8 @@ struct Begun<'p> {
     is_const: bool,
     /// A list initializes it, so that no member is left as it is.
     is_listed: bool,
+    /// The classes that were looked at: a class may have many parts of another one.
+    seen: &'p RefCell<FxHashSet<RecordId>>,
     depth: u32,
 }
 
@@ -127,6 +131,9 @@ impl Begun<'_> {
 
     /// The same for a class of the file.
     fn by_record(self, record: RecordId) -> bool {
+        if !self.seen.borrow_mut().insert(record) {
+            return false;
+        }
         let Some(deeper) = self.deeper() else {
             return false;
         };

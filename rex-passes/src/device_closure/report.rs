@@ -274,7 +274,7 @@ pub(super) fn ends(cx: &mut PassCx<'_>, variables: &[(SymbolId, DeviceStorage)])
         if !types.is_reference(object.ty)
             && !program.is_external(*symbol)
             && let Some(record) = types.record(types.innermost_element(object.ty))
-            && ends_with_code(program, record, 0)
+            && ends_with_code(program, record)
             && let Some(at) = object.declared_at
         {
             let headline = format!("no device calls the destructor of `{}`", object.name);
@@ -294,25 +294,17 @@ pub(super) fn ends(cx: &mut PassCx<'_>, variables: &[(SymbolId, DeviceStorage)])
 }
 
 /// Whether the destructor of a class, or of a part of it, has statements.
-fn ends_with_code(program: &Program, record: RecordId, depth: u32) -> bool {
-    const MAX_DEPTH: u32 = 16;
-    if depth == MAX_DEPTH {
-        return false;
-    }
-    let types = &program.types;
-    let name = &types.records[record].name;
-    let destructor = format!("~{name}");
-    let mut named = program.functions_named(&destructor);
-    let has_statements = named.any(|(_, function)| {
-        let inside = program.text(function.body);
-        function.class.as_ref() == Some(name) && !inside.trim_matches(['{', '}']).trim().is_empty()
-    });
-    let mut bases = types.bases(record);
-    let mut parts = types.parts(record);
-    has_statements
-        || bases.any(|base| ends_with_code(program, base, depth + 1))
-        || parts.any(|part| {
-            let part = types.record(types.innermost_element(part));
-            part.is_some_and(|part| ends_with_code(program, part, depth + 1))
+fn ends_with_code(program: &Program, record: RecordId) -> bool {
+    let has_statements = |name: &str| {
+        let destructor = format!("~{name}");
+        let mut named = program.functions_named(&destructor);
+        named.any(|(_, function)| {
+            let inside = program.text(function.body).trim_matches(['{', '}']);
+            function.class.as_deref() == Some(name) && !inside.trim().is_empty()
         })
+    };
+    let classes = program.types.classes_in(record);
+    classes
+        .iter()
+        .any(|class| has_statements(&program.types.records[*class].name))
 }

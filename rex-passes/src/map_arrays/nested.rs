@@ -1,13 +1,12 @@
 //! Structs without a mapper that hold members with one: each member is mapped by itself.
 
+use std::collections::BTreeSet;
+
 use rex_ir::ty::{Field, RecordId, TypeId};
 use rex_syntax::diag::{Code, Diagnostic};
 
 use super::Builder;
 use super::pieces::{Piece, Step, StepValue};
-
-/// Deeper structs hold no mapped members.
-const MAX_DEPTH: u32 = 32;
 
 impl Builder<'_> {
     /// The members of a piece's type, if the mapper of one of them decides how that is mapped.
@@ -19,8 +18,8 @@ impl Builder<'_> {
             return None;
         }
         let record = self.record_of(piece.ty())?;
-        self.holds_mapped(record, piece, 0)
-            .then(|| self.members(record, 0))
+        self.holds_mapped(record, piece, &mut BTreeSet::new())
+            .then(|| self.members(record))
     }
 
     /// Writes out the members of a struct.
@@ -44,6 +43,11 @@ impl Builder<'_> {
                 ty: field.ty,
                 follows_pointer: false,
             });
+            if self.program.types.is_reference(field.ty) {
+                // What it refers to is another object.
+                out.push(inner);
+                continue;
+            }
             let mapper = self.default_mapper(field.ty, inner.at);
             self.expand(inner, mapper, inside, out);
         }
@@ -56,18 +60,22 @@ impl Builder<'_> {
         types.record(element).filter(|_| !is_union)
     }
 
-    /// The data members of a class and of its bases.
-    fn members(&self, record: RecordId, depth: u32) -> Vec<Field> {
+    /// The data members of a class and of its bases, those of bases first.
+    fn members(&self, record: RecordId) -> Vec<Field> {
         let mut members = Vec::new();
-        if depth > MAX_DEPTH {
-            return members;
+        self.add_members(record, &mut BTreeSet::new(), &mut members);
+        members
+    }
+
+    fn add_members(&self, record: RecordId, seen: &mut BTreeSet<RecordId>, out: &mut Vec<Field>) {
+        if !seen.insert(record) {
+            return;
         }
         for base in self.bases(record) {
-            members.extend(self.members(base, depth + 1));
+            self.add_members(base, seen, out);
         }
         let own = &self.program.types.records[record].fields;
-        members.extend(own.iter().filter(|field| !field.is_static).cloned());
-        members
+        out.extend(own.iter().filter(|field| !field.is_static).cloned());
     }
 
     fn bases(&self, record: RecordId) -> Vec<RecordId> {
@@ -82,13 +90,19 @@ impl Builder<'_> {
             .collect()
     }
 
-    fn holds_mapped(&self, record: RecordId, piece: &Piece, depth: u32) -> bool {
-        let is_mapped = |field: &Field| {
-            let has_mapper = self.program.default_mapper(field.ty, piece.at) != Ok(None);
-            let holds = |inner| depth < MAX_DEPTH && self.holds_mapped(inner, piece, depth + 1);
-            has_mapper || self.record_of(field.ty).is_some_and(holds)
-        };
-        self.members(record, 0).iter().any(is_mapped)
+    /// Whether a mapper decides how a part of a class is mapped. What members of reference type refer to is no part.
+    fn holds_mapped(&self, record: RecordId, piece: &Piece, seen: &mut BTreeSet<RecordId>) -> bool {
+        let types = &self.program.types;
+        if !seen.insert(record) {
+            return false;
+        }
+        let members = self.members(record);
+        let mut parts = members.iter().filter(|it| !types.is_reference(it.ty));
+        parts.any(|field| {
+            let inner = self.record_of(field.ty);
+            self.program.default_mapper(field.ty, piece.at) != Ok(None)
+                || inner.is_some_and(|inner| self.holds_mapped(inner, piece, seen))
+        })
     }
 
     fn report_bit_field(&mut self, element: &Piece, field: &Field) {

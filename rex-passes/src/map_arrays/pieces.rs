@@ -88,6 +88,9 @@ impl Piece {
     }
 }
 
+/// How many pieces the items of a directive may become.
+const MAX_PIECES: usize = 4096;
+
 impl Builder<'_> {
     /// The pieces of some items.
     pub(super) fn pieces(&mut self, items: &[&MapItem]) -> Vec<Piece> {
@@ -240,6 +243,11 @@ impl Builder<'_> {
         inside: &mut Vec<usize>,
         out: &mut Vec<Piece>,
     ) {
+        // Structs of structs of structs have ever more members.
+        if out.len() >= MAX_PIECES {
+            self.report_size(&piece);
+            return;
+        }
         let Some(idx) = mapper else {
             match self.mapped_members(&piece) {
                 Some(members) if moves(piece.kind) => {
@@ -424,6 +432,19 @@ impl Builder<'_> {
         }
         text.push_str(&source[TextRange::new(end, item.end())]);
         text.split_whitespace().collect::<Vec<_>>().join(" ").into()
+    }
+
+    fn report_size(&mut self, piece: &Piece) {
+        let at = self.program.at(piece.at);
+        let diagnostic = Diagnostic::new(
+            Code::MapListItem,
+            at,
+            format!("mappers make more than {MAX_PIECES} parts of this list item"),
+        )
+        .with_help("map arrays of the inner structs, or what is needed of them");
+        if !self.problems.contains(&diagnostic) {
+            self.problems.push(diagnostic);
+        }
     }
 
     fn report_cycle(&mut self, mapper: &Mapper, piece: &Piece) {

@@ -1,18 +1,22 @@
 //! What macros change: their arguments, or variables that their replacement names.
 
+use std::collections::BTreeSet;
+
+use smol_str::SmolStr;
 use text_size::{TextRange, TextSize};
 
 use super::{MacroDef, MacroTable};
 use crate::lex::{self, TokenKind};
 
-/// How deep macros in macros are followed.
-const MAX_DEPTH: usize = 8;
+/// How many macros in a macro are followed: each may lead to the next one.
+const MAX_MACROS: usize = 256;
 
 impl MacroTable {
     /// Whether a macro may change one of its arguments or, if one is given, a variable that its replacement names.
     pub fn may_change(&self, name: &str, offset: TextSize, variable: &str) -> bool {
-        self.lookup_at(name, offset)
-            .is_some_and(|definition| self.changes(definition, offset, variable, 0))
+        self.lookup_at(name, offset).is_some_and(|definition| {
+            self.changes(definition, offset, variable, &mut BTreeSet::new())
+        })
     }
 
     fn changes(
@@ -20,7 +24,7 @@ impl MacroTable {
         definition: &MacroDef,
         offset: TextSize,
         variable: &str,
-        depth: usize,
+        seen: &mut BTreeSet<SmolStr>,
     ) -> bool {
         let body = definition.body.as_str();
         let range = TextRange::up_to(TextSize::of(body));
@@ -41,10 +45,11 @@ impl MacroTable {
         (0..tokens.len()).any(|at| {
             if tokens[at].kind == TokenKind::Identifier {
                 let inner = self.lookup_at(word(at), offset);
-                let is_other = inner.filter(|inner| inner.name != definition.name);
-                return depth < MAX_DEPTH
-                    && is_other
-                        .is_some_and(|inner| self.changes(inner, offset, variable, depth + 1));
+                return inner.is_some_and(|inner| {
+                    seen.len() < MAX_MACROS
+                        && seen.insert(inner.name.clone())
+                        && self.changes(inner, offset, variable, seen)
+                });
             }
             match word(at) {
                 "++" | "--" => before(at) || behind(at),

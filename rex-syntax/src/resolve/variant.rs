@@ -296,7 +296,12 @@ pub(super) fn edits(unit: &Unit) -> EditSet {
         .map_or(String::new(), |clause| one_line(inside(text, clause)));
     let mut declarations = String::new();
     for node in unit.tree.nodes() {
-        if node.kind() != Kind::FunctionDefinition || !inside_range.contains_range(node.range()) {
+        // Functions in the body of another one, as those of its classes are, are a part of that one.
+        let is_function = |it: Node<'_>| it.kind() == Kind::FunctionDefinition;
+        if !is_function(node)
+            || node.ancestors().any(is_function)
+            || !inside_range.contains_range(node.range())
+        {
             continue;
         }
         let (Some(name), Some(body)) = (function_name(node), node.field(Field::Body)) else {

@@ -50,8 +50,7 @@ impl Code<'_> {
             None => begins_with_no_name(def),
             Some(_) => self.token_text(idx + 1) == "(",
         };
-        if !is_part || def.origin == HeaderOrigin::System || only_specifies(def, self.macros, at, 0)
-        {
+        if !is_part || def.origin == HeaderOrigin::System || only_specifies(def, self.macros, at) {
             return None;
         }
         let call = self.macros.part_of_call(self.text, start, at)?;

@@ -129,7 +129,7 @@ impl<'p> Classes<'p> {
             }
             let start = function.specifiers.start() - range.start();
             let device = program.device_function(id);
-            let is_of_host = is_of_host(program, id);
+            let is_of_host = is_of_host(program, id) || program.device_code.left_out.contains(&id);
             // What device code calls is all there, and leads to kernels, too.
             let instantiator = program.instances.of_function(id);
             let instantiator = instantiator.filter(|_| device.is_none() || is_of_host);

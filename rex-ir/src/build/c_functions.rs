@@ -13,6 +13,15 @@ use crate::branches::may_reach_end;
 use crate::item::FunctionId;
 use crate::ty::Category;
 
+/// The list of a function that declares its parameters behind it.
+struct Listed<'u> {
+    list: Node<'u>,
+    /// The list with the declarations in it.
+    parameters: SmolStr,
+    /// What the body begins with: views of parameters that point to rows of a length known at run time.
+    views: String,
+}
+
 impl<'u> Builder<'u> {
     /// A function of GNU C inside another one.
     pub(super) fn refuse_inner_function(&mut self, function: Node<'u>) {
@@ -29,10 +38,20 @@ impl<'u> Builder<'u> {
 
     /// `int f(a) double a; {}` as `int f(double a) {}`.
     pub(super) fn declare_parameters_in_list(&mut self, function: Node<'u>) {
-        let Some((list, text)) = self.listed_parameters(function) else {
+        let Some(Listed {
+            list,
+            parameters,
+            views,
+        }) = self.listed_parameters(function)
+        else {
             return;
         };
-        self.conversions.push((list.range(), text));
+        self.conversions.push((list.range(), parameters));
+        if let Some(body) = function.field(Field::Body).filter(|_| !views.is_empty()) {
+            let first = body.range().start() + TextSize::of('{');
+            self.conversions
+                .push((TextRange::empty(first), format_smolstr!(" {views}")));
+        }
         for declaration in function.children() {
             if declaration.kind() == Kind::Declaration {
                 self.conversions
@@ -62,18 +81,18 @@ impl<'u> Builder<'u> {
     }
 
     /// The list of a function with the types of its parameters.
-    pub(super) fn written_parameters(&self, defined: FunctionId) -> SmolStr {
+    pub(super) fn written_parameters(&mut self, defined: FunctionId) -> SmolStr {
         let parameters = self.functions[defined].parameters;
         let definition = self.unit.tree.root().smallest_at(parameters);
         definition
             .ancestors()
             .find(|node| node.kind() == Kind::FunctionDefinition)
             .and_then(|function| self.listed_parameters(function))
-            .map_or_else(|| self.text(parameters).into(), |(_, text)| text)
+            .map_or_else(|| self.text(parameters).into(), |found| found.parameters)
     }
 
-    /// The list of a function that declares its parameters behind it, and the list with these declarations.
-    fn listed_parameters(&self, function: Node<'u>) -> Option<(Node<'u>, SmolStr)> {
+    /// The list of a function that declares its parameters behind it, with these declarations.
+    fn listed_parameters(&mut self, function: Node<'u>) -> Option<Listed<'u>> {
         let list = function
             .field(Field::Declarator)
             .and_then(function_declarator)
@@ -98,16 +117,35 @@ impl<'u> Builder<'u> {
                     declared_name(*declarator).is_some_and(|found| found.text() == name)
                 })?;
                 let specifiers = TextRange::new(declaration.range().start(), start);
-                let specifiers = self.text(specifiers).trim();
-                let specifiers = specifiers.strip_prefix("register").unwrap_or(specifiers);
-                Some(format!("{} {}", specifiers.trim(), found.text()))
+                Some((*declaration, specifiers, found))
             })
         };
-        let parameters: Vec<String> = names
-            .into_iter()
-            .map(|name| declared(name).unwrap_or_else(|| format!("int {name}")))
-            .collect();
-        Some((list, format_smolstr!("({})", parameters.join(", "))))
+        let mut parameters = Vec::new();
+        let mut views = Vec::new();
+        for name in names {
+            let Some((declaration, specifiers, declarator)) = declared(name) else {
+                parameters.push(format!("int {name}"));
+                continue;
+            };
+            if let Some(rows) = self.rows(declaration, declarator) {
+                parameters.push(rows.parameter);
+                views.extend(rows.view);
+                continue;
+            }
+            let specifiers = self.text(specifiers).trim();
+            let specifiers = specifiers.strip_prefix("register").unwrap_or(specifiers);
+            let mut text = declarator.text().to_owned();
+            if let Some(dimension) = self.first_dimension(declarator) {
+                let dimension = dimension - declarator.range().start();
+                text.replace_range(std::ops::Range::<usize>::from(dimension), "[]");
+            }
+            parameters.push(format!("{} {text}", specifiers.trim()));
+        }
+        Some(Listed {
+            list,
+            parameters: format_smolstr!("({})", parameters.join(", ")),
+            views: views.join(" "),
+        })
     }
 
     /// A function whose end may be reached without a value, which in C it is enough not to use: `int f() { g(); }`.

@@ -19,6 +19,18 @@ const PARTS_OF_COMPLEX: [(&str, &str); 4] = [
     ("__imag", "rex_imaginary"),
 ];
 
+/// A parameter that points to rows of a length known at run time, in C++.
+pub(super) struct Rows {
+    /// Its type.
+    word: &'static str,
+    /// Whether the declaration names it.
+    is_named: bool,
+    /// Its declaration.
+    pub(super) parameter: String,
+    /// What the body begins with, if there is one.
+    pub(super) view: Option<String>,
+}
+
 impl<'u> Builder<'u> {
     /// `e++` and `e |= x` of an enumeration, which has no such operators in C++.
     pub(super) fn update_enumeration(&mut self, node: Node<'u>) {
@@ -229,9 +241,15 @@ impl<'u> Builder<'u> {
         if self.take_rows(parameter) {
             return;
         }
-        let Some(array) = array else {
-            return;
-        };
+        if let Some(dimension) = self.first_dimension(parameter) {
+            self.conversions
+                .push((dimension, SmolStr::new_static("[]")));
+        }
+    }
+
+    /// The first dimension in the declaration of a parameter, if C++ does not take it.
+    pub(super) fn first_dimension(&mut self, parameter: Node<'u>) -> Option<TextRange> {
+        let array = first_array(parameter)?;
         let is_known = array
             .field(Field::Size)
             .is_none_or(|size| size.text() != "*" && self.constant_value(size.range()).is_some());
@@ -239,12 +257,8 @@ impl<'u> Builder<'u> {
             .tokens_and_children()
             .any(|child| child.token() == "static" || child.kind() == Kind::TypeQualifier);
         let name = array.field(Field::Declarator);
-        if says_more || !is_known {
-            let start = name.map_or(array.range().start(), |name| name.range().end());
-            let dimension = TextRange::new(start, array.range().end());
-            self.conversions
-                .push((dimension, SmolStr::new_static("[]")));
-        }
+        let start = name.map_or(array.range().start(), |name| name.range().end());
+        (says_more || !is_known).then(|| TextRange::new(start, array.range().end()))
     }
 
     /// The body of the function whose definition declares a parameter.
@@ -264,8 +278,30 @@ impl<'u> Builder<'u> {
         let Some(declarator) = parameter.field(Field::Declarator) else {
             return false;
         };
-        let base = self.base_type(parameter, parameter.range());
-        let declared = self.declarator(declarator, base, parameter.range());
+        let Some(rows) = self.rows(parameter, declarator) else {
+            return false;
+        };
+        let body = self.body_of_parameter(parameter);
+        let (Some(body), Some(view)) = (body, rows.view) else {
+            let is_open = body.is_none() || !rows.is_named;
+            if is_open {
+                self.conversions
+                    .push((parameter.range(), SmolStr::new_static(rows.word)));
+            }
+            return is_open;
+        };
+        self.conversions
+            .push((parameter.range(), rows.parameter.into()));
+        let first = body.range().start() + TextSize::of('{');
+        self.conversions
+            .push((TextRange::empty(first), format_smolstr!(" {view}")));
+        true
+    }
+
+    /// What stands for a declarator of a parameter that points to rows of a length known at run time.
+    pub(super) fn rows(&mut self, declaration: Node<'u>, declarator: Node<'u>) -> Option<Rows> {
+        let base = self.base_type(declaration, declaration.range());
+        let declared = self.declarator(declarator, base, declaration.range());
         let ty = match self.types.get(declared.ty).kind {
             TypeKind::Array { element, .. } => self.types.plain(TypeKind::Pointer(element)),
             _ => declared.ty,
@@ -278,28 +314,23 @@ impl<'u> Builder<'u> {
         let has_open_rows = declarator.text().matches("[*]").count() > 1;
         let ty = symbol.map_or(ty, |symbol| self.symbols[symbol].ty);
         if !has_open_rows && !self.points_to_rows(ty) {
-            return false;
+            return None;
         }
-        let body = self.body_of_parameter(parameter);
         let word = match self.types.is_constant(self.types.innermost_element(base)) {
             true => "const void *",
             false => "void *",
         };
-        let (Some(body), Some(name), Some(symbol)) = (body, name, symbol) else {
-            self.conversions
-                .push((parameter.range(), SmolStr::new_static(word)));
-            return true;
-        };
-        let address = namer::argument(name.text());
-        let Some(view) = self.declared_view(symbol, name.text(), &address) else {
-            return false;
-        };
-        self.conversions
-            .push((parameter.range(), format_smolstr!("{word}{address}")));
-        let first = body.range().start() + TextSize::of('{');
-        self.conversions
-            .push((TextRange::empty(first), format_smolstr!(" {view}")));
-        true
+        let named = name.zip(symbol);
+        let address = named.map(|(name, _)| namer::argument(name.text()));
+        let view = named.zip(address.as_deref());
+        let view =
+            view.and_then(|((name, symbol), at)| self.declared_view(symbol, name.text(), at));
+        Some(Rows {
+            word,
+            is_named: named.is_some(),
+            parameter: format!("{word}{}", address.unwrap_or_default()),
+            view,
+        })
     }
 
     /// `int x = 1;` that a `goto` or `case` jumps over as `int x; x = 1;`.
@@ -405,7 +436,7 @@ fn operator_is_first(update: Node<'_>, object: Node<'_>) -> bool {
 
 /// The declarator of a parameter's first dimension.
 fn first_array(parameter: Node<'_>) -> Option<Node<'_>> {
-    parameter.descendants().find(|node| {
+    parameter.subtree().find(|node| {
         let inner = node.field(Field::Declarator);
         match node.kind() {
             Kind::ArrayDeclarator => inner.is_some_and(|it| it.kind() == Kind::Identifier),

@@ -33,6 +33,11 @@ impl Builder<'_> {
         self.value_beside(words, at, &mut Values::default())
     }
 
+    /// The value of the enumerator that is declared at a place of the unit.
+    pub(super) fn value_of_enumerator(&self, declared_at: TextRange) -> Option<i64> {
+        self.enumerator_value(declared_at, &mut Values::default())
+    }
+
     /// Whether each instantiation of a template has its own value of a constant expression.
     pub(super) fn has_value_per_instance(&self, range: TextRange) -> bool {
         self.names_template_parameter(self.text(range), range, &mut FxHashSet::default(), 0)

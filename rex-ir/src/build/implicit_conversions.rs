@@ -189,7 +189,7 @@ impl<'u> Builder<'u> {
     }
 
     /// The list of a function of this file, with the types of its parameters.
-    fn parameters_in_words(&self, name: &str, declared_at: TextRange) -> Option<SmolStr> {
+    fn parameters_in_words(&mut self, name: &str, declared_at: TextRange) -> Option<SmolStr> {
         let root = self.unit.tree.root();
         match self.function_index.named(name).first() {
             Some(&defined) => Some(self.written_parameters(defined)),

@@ -7,6 +7,7 @@ use smol_str::{SmolStr, format_smolstr};
 
 use super::Builder;
 use super::names::template_arguments;
+use crate::symbol::SymbolKind;
 use crate::ty::{Category, Meaning, TypeId, TypeKind};
 
 impl<'u> Builder<'u> {
@@ -25,7 +26,16 @@ impl<'u> Builder<'u> {
             .filter(|child| child.kind() != Kind::Comment)
             .collect();
         let (selecting, choices) = parts.split_first()?;
-        let found = self.expression_type(*selecting, at, 0)?;
+        let found = match self.is_enumerator(*selecting, at) {
+            true => self.types.named(
+                "int",
+                Meaning::Integer {
+                    bits: 32,
+                    signed: true,
+                },
+            ),
+            false => self.expression_type(*selecting, at, 0)?,
+        };
         let found = self.value_type(found);
         if self.types.category(found) == Category::Unknown {
             return None;
@@ -44,6 +54,23 @@ impl<'u> Builder<'u> {
         default
     }
 
+    /// Whether an expression is an enumerator with the value of an `int`, which is one in C.
+    fn is_enumerator(&mut self, expression: Node<'_>, at: TextRange) -> bool {
+        let mut named = expression;
+        while named.kind() == Kind::ParenthesizedExpression {
+            let inner = named.children().find(|child| child.kind() != Kind::Comment);
+            let Some(inner) = inner else { return false };
+            named = inner;
+        }
+        let symbol = self.scopes.resolve(&self.symbols, named.text(), at);
+        let is_enumerator = named.kind() == Kind::Identifier
+            && symbol.is_some_and(|it| self.symbols[it].kind == SymbolKind::Enumerator);
+        is_enumerator
+            && self
+                .constant_in_words(named.text(), at)
+                .is_some_and(|value| i32::try_from(value).is_ok())
+    }
+
     /// The type of a value: arrays decay, qualifiers go.
     fn value_type(&mut self, ty: TypeId) -> TypeId {
         let object = self.types.object_type(ty);
@@ -51,6 +78,40 @@ impl<'u> Builder<'u> {
             TypeKind::Array { element, .. } => self.types.plain(TypeKind::Pointer(element)),
             _ => self.types.unqualified(object),
         }
+    }
+
+    /// Whether an enumeration of C is the integer type of these words: `int` if an enumerator is negative, else `unsigned`.
+    fn is_integer_of(&self, enumeration: TypeId, spelling: &str) -> Option<bool> {
+        let words = usual_words(spelling)?;
+        if !matches!(words[..], [] | ["int"] | ["unsigned"]) {
+            return Some(false);
+        }
+        // A `typedef` may be the only name of the type.
+        let named = self.types.spell(enumeration);
+        let types = self
+            .symbols
+            .iter()
+            .filter(|(_, symbol)| symbol.kind == SymbolKind::Type && *symbol.name == *named);
+        let declared: Vec<TextRange> = types.filter_map(|(_, symbol)| symbol.declaration).collect();
+        let is_inside = |at: TextRange| declared.iter().any(|range| range.contains_range(at));
+        let enumerators = self.symbols.iter().filter(|(_, symbol)| {
+            symbol.kind == SymbolKind::Enumerator
+                && (self.types.is_same_object(symbol.ty, enumeration)
+                    || symbol.declared_at.is_some_and(is_inside))
+        });
+        let values: Option<Vec<i64>> = enumerators
+            .map(|(_, symbol)| self.value_of_enumerator(symbol.declared_at?))
+            .collect();
+        let values = values.filter(|values| !values.is_empty())?;
+        let is_signed = values.iter().any(|value| *value < 0);
+        let fits = |value: &i64| match is_signed {
+            true => i32::try_from(*value).is_ok(),
+            false => u32::try_from(*value).is_ok(),
+        };
+        values
+            .iter()
+            .all(fits)
+            .then_some(is_signed == (words != ["unsigned"]))
     }
 
     /// Whether two types of C are one, however they are spelled; `None` if that is not known.
@@ -74,6 +135,20 @@ impl<'u> Builder<'u> {
             ) if is_arithmetic(first) && is_arithmetic(second) => {
                 Some(usual_words(one)? == usual_words(other)?)
             }
+            (
+                TypeKind::Named {
+                    meaning: Meaning::Enum,
+                    ..
+                },
+                TypeKind::Named { spelling, meaning },
+            ) if is_arithmetic(meaning) => self.is_integer_of(one, spelling),
+            (
+                TypeKind::Named { spelling, meaning },
+                TypeKind::Named {
+                    meaning: Meaning::Enum,
+                    ..
+                },
+            ) if is_arithmetic(meaning) => self.is_integer_of(other, spelling),
             _ => Some(self.types.is_same_object(one, other)),
         }
     }

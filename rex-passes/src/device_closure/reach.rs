@@ -11,6 +11,7 @@ use rex_ir::region::{Call, Callee};
 use rex_ir::symbol::{SymbolId, SymbolKind};
 use rex_ir::ty::RecordId;
 use rex_syntax::lex;
+use rex_syntax::source::Language;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 
@@ -277,6 +278,13 @@ impl<'p> Search<'p> {
             self.take(id);
         }
         if found || is_replaced || device_functions::is_known(&call.name) {
+            // The device has it from elsewhere, and a prototype in a header of C would say that C++ names it.
+            if !found
+                && program.language() == Language::C
+                && headers::project_declares_function(unit, &call.name)
+            {
+                self.reached.header_functions.insert(call.name.clone());
+            }
             self.take_with_regions(&call.name);
         } else if self.may_be_function(call) {
             self.take_from_elsewhere(call);

@@ -79,10 +79,14 @@ pub(super) fn left_out_for_their_text(
             continue;
         };
         let function = &program.functions[id];
-        let is_sure = reached.known.get(&id) == Some(&Certainty::Surely);
-        let is_perhaps_called = reached.functions.contains(&id) && !is_sure;
-        // The class has the text of the one, and its objects point to the other.
-        if !is_perhaps_called || function.in_class || function.is_virtual() {
+        let is_left_out = match reached.known.get(&id) {
+            Some(Certainty::Perhaps) => true,
+            // What makes objects stays in the text of its class.
+            Some(Certainty::ByObjects) => !function.in_class,
+            Some(Certainty::Surely) | None => false,
+        };
+        // Objects of a class point to its virtual functions.
+        if !reached.functions.contains(&id) || !is_left_out || function.is_virtual() {
             continue;
         }
         let name = function.name.clone();

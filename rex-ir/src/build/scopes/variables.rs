@@ -24,6 +24,10 @@ impl<'u> Builder<'u> {
         let is_extern = has_storage(node, "extern");
         // In a condition, the value stands beside the declarator.
         let value = node.field(Field::Value);
+        // `int f(a) int a[3]; {}`
+        let is_parameter = node
+            .parent()
+            .is_some_and(|around| around.kind() == Kind::FunctionDefinition);
         for declarator in node.fields(Field::Declarator) {
             if let Some(declarator) = bindings_of(declarator) {
                 self.declare_bindings(declarator, scope, node.range());
@@ -31,6 +35,12 @@ impl<'u> Builder<'u> {
             }
             let declared = self.declarator(declarator, base, node.range());
             let Some(name) = declared.name else { continue };
+            if is_parameter {
+                let ty = self.type_of_parameter(declared.ty);
+                let range = Some(node.range());
+                self.declare(scope, name, SymbolKind::Parameter, ty, None, range);
+                continue;
+            }
             let initializer = declarator.field(Field::Value).or(value);
             if context.function.is_none()
                 && let Some(member) = self.define_static_member(node, name, initializer)
@@ -211,11 +221,7 @@ impl<'u> Builder<'u> {
         };
         let declared = self.declarator(declarator, base, node.range());
         let Some(name) = declared.name else { return };
-        let ty = match self.types.get(declared.ty).kind.clone() {
-            TypeKind::Array { element, .. } => self.types.plain(TypeKind::Pointer(element)),
-            TypeKind::Function { .. } => self.types.plain(TypeKind::Pointer(declared.ty)),
-            _ => declared.ty,
-        };
+        let ty = self.type_of_parameter(declared.ty);
         self.declare(
             scope,
             name,
@@ -224,6 +230,15 @@ impl<'u> Builder<'u> {
             None,
             Some(node.range()),
         );
+    }
+
+    /// Arrays and functions are pointers as parameters.
+    fn type_of_parameter(&mut self, declared: TypeId) -> TypeId {
+        match self.types.get(declared).kind.clone() {
+            TypeKind::Array { element, .. } => self.types.plain(TypeKind::Pointer(element)),
+            TypeKind::Function { .. } => self.types.plain(TypeKind::Pointer(declared)),
+            _ => declared,
+        }
     }
 
     pub(super) fn declare_range_variable(&mut self, node: Node<'u>, scope: ScopeId) {

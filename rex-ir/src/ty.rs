@@ -427,17 +427,16 @@ impl TypeTable {
 
     /// A class, its bases and the classes of its members, and theirs in turn: each once, as damaged text has them in circles.
     pub fn classes_in(&self, record: RecordId) -> IndexSet<RecordId> {
-        let mut found = IndexSet::from([record]);
-        let mut next = 0;
-        while let Some(class) = found.get_index(next).copied() {
-            next += 1;
+        reached_from(record, |class, found| {
             found.extend(self.bases(class));
-            found.extend(
-                self.parts(class)
-                    .filter_map(|part| self.record(self.innermost_element(part))),
-            );
-        }
-        found
+            let parts = self.parts(class);
+            found.extend(parts.filter_map(|part| self.record(self.innermost_element(part))));
+        })
+    }
+
+    /// A class, its bases, and theirs in turn: each once.
+    pub fn with_bases(&self, record: RecordId) -> IndexSet<RecordId> {
+        reached_from(record, |class, found| found.extend(self.bases(class)))
     }
 
     /// Whether objects of the two types are of the same class, or of the same unqualified type.
@@ -611,6 +610,20 @@ pub enum Category {
     Dependent,
     /// Not known.
     Unknown,
+}
+
+/// A class and those that it leads to, by what each adds.
+fn reached_from(
+    record: RecordId,
+    add: impl Fn(RecordId, &mut IndexSet<RecordId>),
+) -> IndexSet<RecordId> {
+    let mut found = IndexSet::from([record]);
+    let mut next = 0;
+    while let Some(class) = found.get_index(next).copied() {
+        next += 1;
+        add(class, &mut found);
+    }
+    found
 }
 
 #[cfg(test)]

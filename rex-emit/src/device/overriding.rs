@@ -2,14 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use indexmap::IndexSet;
 use rex_ir::headers;
 use rex_ir::program::Program;
 use rex_ir::ty::RecordId;
 use rex_syntax::{TextRange, lex};
 use smol_str::SmolStr;
-
-/// How many classes a class may have above each other that are looked at.
-const MAX_DEPTH: u32 = 16;
 
 /// The bodies of classes with bases from headers, each with the names of the virtual functions of these. `~` is the destructor.
 pub(super) struct Overriding {
@@ -21,8 +19,7 @@ impl Overriding {
         let mut classes = Vec::new();
         for (id, record) in program.types.records.iter() {
             if let Some(body) = record.body.filter(|_| !record.bases.is_empty()) {
-                let mut names = BTreeSet::new();
-                add_of_bases(program, id, MAX_DEPTH, &mut names);
+                let names = virtual_functions(program, bases_of_headers(program, id));
                 if !names.is_empty() {
                     classes.push((body, names));
                 }
@@ -51,41 +48,46 @@ impl Overriding {
     }
 }
 
-fn add_of_bases(program: &Program, record: RecordId, depth: u32, names: &mut BTreeSet<SmolStr>) {
-    let Some(deeper) = depth.checked_sub(1) else {
-        return;
-    };
+/// The classes of headers among the bases of a class, and among those of its bases.
+fn bases_of_headers(program: &Program, record: RecordId) -> IndexSet<SmolStr> {
     let types = &program.types;
-    for base in types.bases(record) {
-        add_of_bases(program, base, deeper, names);
-    }
-    for base in &types.records[record].bases {
+    let classes = types.with_bases(record);
+    let is_own = |name: &str| {
+        let mut classes = classes.iter().map(|id| &types.records[*id]);
+        classes.any(|class| class.name == name && class.body.is_some())
+    };
+    let bases = classes.iter().flat_map(|id| &types.records[*id].bases);
+    let plain = bases.map(|base| {
         let plain = base.split('<').next().unwrap_or_default();
-        let plain = plain.rsplit("::").next().unwrap_or_default().trim();
-        let is_own =
-            |id: RecordId| types.records[id].name == plain && types.records[id].body.is_some();
-        if !types.bases(record).any(is_own) {
-            add_of_header(program, plain, deeper, names);
-        }
-    }
+        plain.rsplit("::").next().unwrap_or_default().trim()
+    });
+    plain
+        .filter(|name| !is_own(name))
+        .map(SmolStr::new)
+        .collect()
 }
 
-/// The virtual functions of a class of a header and of its bases.
-fn add_of_header(program: &Program, class: &str, depth: u32, names: &mut BTreeSet<SmolStr>) {
-    let Some(text) = headers::tag_declaration(&program.unit, class) else {
-        return;
-    };
-    let open = text.find('{').unwrap_or(text.len());
-    if let Some(deeper) = depth.checked_sub(1) {
-        let head = &text[..open];
+/// The virtual functions of classes of headers and of their bases.
+fn virtual_functions(program: &Program, mut classes: IndexSet<SmolStr>) -> BTreeSet<SmolStr> {
+    let mut names = BTreeSet::new();
+    let mut next = 0;
+    while let Some(class) = classes.get_index(next).cloned() {
+        next += 1;
+        let Some(text) = headers::tag_declaration(&program.unit, &class) else {
+            continue;
+        };
+        let head = &text[..text.find('{').unwrap_or(text.len())];
         let bases = head.split_once(':').map_or("", |(_, bases)| bases);
-        for base in headers::names_of(bases) {
-            add_of_header(program, base, deeper, names);
-        }
+        classes.extend(headers::names_of(bases).map(SmolStr::new));
+        add_virtual_functions(&text, &mut names);
     }
+    names
+}
+
+fn add_virtual_functions(class: &str, names: &mut BTreeSet<SmolStr>) {
     let (mut is_virtual, mut before) = (false, "");
-    for token in lex::significant_tokens(&text, lex::whole(&text)) {
-        match token.text(&text) {
+    for token in lex::significant_tokens(class, lex::whole(class)) {
+        match token.text(class) {
             "virtual" => is_virtual = true,
             "~" if is_virtual => {
                 names.insert("~".into());
@@ -98,6 +100,6 @@ fn add_of_header(program: &Program, class: &str, depth: u32, names: &mut BTreeSe
             ";" | "{" | "}" => is_virtual = false,
             _ => {}
         }
-        before = token.text(&text);
+        before = token.text(class);
     }
 }

@@ -7,7 +7,7 @@ use rex_ir::item::FunctionId;
 use rex_ir::program::Program;
 use rex_ir::region::{Call, Callee, CapturedObject, Region, Transport};
 use rex_ir::symbol::SymbolId;
-use rex_ir::ty::{Method, RecordId, TypeId, TypeKind};
+use rex_ir::ty::{RecordId, TypeId, TypeKind};
 use rex_syntax::TextRange;
 use rex_syntax::cst::Node;
 use rex_syntax::diag::{Code, Severity};
@@ -249,15 +249,7 @@ fn class_behind(program: &Program, ty: TypeId) -> Option<RecordId> {
 /// Whether a class or a base of it has a virtual function of this name.
 fn is_virtual(program: &Program, class: RecordId, name: &str) -> bool {
     let types = &program.types;
-    let mut classes = IndexSet::from([class]);
-    let mut next = 0;
-    while let Some(class) = classes.get_index(next).copied() {
-        next += 1;
-        let has = |method: &Method| method.name == name && method.is_marked_virtual;
-        if types.records[class].methods.iter().any(has) {
-            return true;
-        }
-        classes.extend(types.bases(class));
-    }
-    false
+    let classes = types.with_bases(class);
+    let mut methods = classes.iter().flat_map(|id| &types.records[*id].methods);
+    methods.any(|method| method.name == name && method.is_marked_virtual)
 }

@@ -1,4 +1,4 @@
-//! Macros that stand for words of directives, and for the heads of loops behind directives.
+//! Macros that stand for words of directives, and for the heads of loops and the assignments behind directives.
 
 use text_size::{TextRange, TextSize};
 
@@ -7,7 +7,7 @@ use crate::diag::Diagnostics;
 use crate::edit::EditSet;
 use crate::lex::{self, TokenKind, significant_tokens, slice};
 use crate::omp::clause::{ClauseName, ListItem, Locator, Step};
-use crate::omp::directive::{Association, Directive};
+use crate::omp::directive::{Association, Directive, Leaf};
 use crate::omp::parse::parse_directive;
 use crate::pragma::PragmaLine;
 
@@ -20,8 +20,13 @@ impl Code<'_> {
                 continue;
             }
             let directive = self.words_written_out(line, &mut edits);
-            if directive.association() == Association::Statement {
-                self.write_out_loop(self.after(line.range), &mut edits);
+            let next = self.after(line.range);
+            match directive.association() {
+                Association::Statement if directive.first() == Some(Leaf::Atomic) => {
+                    self.write_out_assignments(next, &mut edits);
+                }
+                Association::Statement => self.write_out_loop(next, &mut edits),
+                Association::Declarative | Association::Standalone => {}
             }
         }
         edits
@@ -144,5 +149,60 @@ impl Code<'_> {
             }
             next = self.after(range);
         }
+    }
+
+    /// Expands the macros that stand for statements under `atomic`, or for the whole value of an assignment there: which form of an
+    /// operation it is shows only behind them.
+    fn write_out_assignments(&self, mut next: usize, edits: &mut EditSet) {
+        let mut depth = 0usize;
+        let mut before = ";";
+        while let Some(token) = self.lexed.tokens.get(next) {
+            let word = token.text(self.text);
+            let may_stand = match before {
+                "{" | "}" | ";" | ")" | "else" => true,
+                // Constants are as good by their names.
+                "=" => self.token_text(next + 1) == "(",
+                _ => false,
+            };
+            let call = may_stand.then(|| self.written_out(token.range.start()));
+            if let Some((range, expansion)) = call.flatten() {
+                // The statement may end with it, whether a semicolon follows or not.
+                let is_whole = expansion.trim_end().ends_with([';', '}']);
+                edits.replace(range, expansion);
+                next = self.after(range);
+                if is_whole && depth == 0 {
+                    return;
+                }
+                before = if is_whole { ";" } else { "" };
+                continue;
+            }
+            match word {
+                "{" => depth += 1,
+                "}" => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            if depth == 0 && matches!(word, "}" | ";") {
+                return;
+            }
+            before = word;
+            next += 1;
+        }
+    }
+
+    /// Expands the macro at a place, and those that its expansion begins with.
+    fn written_out(&self, start: TextSize) -> Option<(TextRange, String)> {
+        const MAX_ROUNDS: usize = 32;
+        let at = self.written_at(start);
+        let (range, mut expansion) = self.macros.expand_call_at(self.text, start, at)?;
+        for _ in 0..MAX_ROUNDS {
+            let first = significant_tokens(&expansion, lex::whole(&expansion)).next();
+            let inner = first.and_then(|first| {
+                self.macros
+                    .expand_call_at(&expansion, first.range.start(), at)
+            });
+            let Some((range, inner)) = inner else { break };
+            expansion.replace_range(usize::from(range.start())..usize::from(range.end()), &inner);
+        }
+        Some((range, expansion))
     }
 }

@@ -45,13 +45,8 @@ impl Program {
     }
 
     fn has_over_aligned(&self, ty: TypeId) -> bool {
-        let record = self.types.record(self.types.innermost_element(ty));
-        record.is_some_and(|record| {
-            let classes = self.types.classes_in(record);
-            classes
-                .iter()
-                .any(|class| self.is_class_over_aligned(*class))
-        })
+        let mut classes = self.types.classes_of(ty).into_iter();
+        classes.any(|class| self.is_class_over_aligned(class))
     }
 
     /// The same for what the declaration of a class says itself.

@@ -8,13 +8,8 @@ use crate::ty::{RecordId, TypeId};
 impl Program {
     /// Whether objects of a type, or elements of it, have a copy constructor of the user's.
     pub fn has_copy_constructor(&self, ty: TypeId) -> bool {
-        let record = self.types.record(self.types.innermost_element(ty));
-        record.is_some_and(|record| {
-            let classes = self.types.classes_in(record);
-            classes
-                .iter()
-                .any(|class| self.declares_copy_constructor(*class))
-        })
+        let mut classes = self.types.classes_of(ty).into_iter();
+        classes.any(|class| self.declares_copy_constructor(class))
     }
 
     /// `Name(const Name &other)`, neither defaulted nor deleted.

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use rex_syntax::TextRange;
 use rex_syntax::lex::{self, Token, TokenKind, significant_tokens};
-
 use smol_str::SmolStr;
 
 use crate::program::Program;

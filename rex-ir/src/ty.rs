@@ -434,6 +434,12 @@ impl TypeTable {
         })
     }
 
+    /// The same for the class of objects of a type, or of elements of it; none for other types.
+    pub fn classes_of(&self, id: TypeId) -> IndexSet<RecordId> {
+        let record = self.record(self.innermost_element(id));
+        record.map_or_else(IndexSet::new, |record| self.classes_in(record))
+    }
+
     /// A class, its bases, and theirs in turn: each once.
     pub fn with_bases(&self, record: RecordId) -> IndexSet<RecordId> {
         reached_from(record, |class, found| found.extend(self.bases(class)))

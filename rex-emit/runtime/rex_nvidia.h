@@ -836,6 +836,9 @@ template <typename Value> struct __attribute__((__visibility__("default"))) rex_
   REX_DEVICE Value &rex_object() { return *reinterpret_cast<Value *>(bytes); }
 };
 
+/// rex_referred<decltype((x))> is the type of x without reference.
+template <typename Expression> using rex_referred = typename std::remove_reference<Expression>::type;
+
 /// What a reference to a Target is bound to: rex_bind<Target, decltype((x))>(x) is the object x of the device or a part of it, or a
 /// new object with the value of x.
 template <typename Target, typename Object>

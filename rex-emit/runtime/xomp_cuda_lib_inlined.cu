@@ -10,21 +10,66 @@ REX_DEVICE bool rex_lock_try(unsigned *lock) {
   return true;
 }
 
-/// Takes the lock; waits longer each time that another has it.
-REX_DEVICE void rex_lock_take(unsigned *lock) {
-  for (unsigned nanoseconds = 32; !rex_lock_try(lock); nanoseconds = nanoseconds < 2048 ? nanoseconds * 2 : 2048) {
+/// Lets others go on before a thread looks again at what it waits for; longer each time.
+class rex_patience {
+public:
+  REX_DEVICE rex_patience() : nanoseconds_(32) {}
+  REX_DEVICE void rex_wait() {
 #ifdef REX_DEVICE_HOST
     rex_host_pause();
 #elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 700
-    asm volatile("nanosleep.u32 %0;" : : "r"(nanoseconds));
+    asm volatile("nanosleep.u32 %0;" : : "r"(nanoseconds_));
 #endif
+    if (nanoseconds_ < 2048) nanoseconds_ *= 2;
   }
+
+private:
+  unsigned nanoseconds_;
+};
+
+/// Takes the lock.
+REX_DEVICE void rex_lock_take(unsigned *lock) {
+  for (rex_patience patience; !rex_lock_try(lock);) patience.rex_wait();
 }
 
 REX_DEVICE void rex_lock_release(unsigned *lock) {
   __threadfence();
   atomicExch(lock, 0u);
 }
+
+/// The word that another thread wrote behind a fence, and then what it wrote before.
+REX_DEVICE unsigned rex_acquire(const unsigned *word) {
+#ifdef REX_DEVICE_HOST
+  return __atomic_load_n(word, __ATOMIC_ACQUIRE);
+#elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 700
+  unsigned value;
+  asm volatile("ld.acquire.gpu.u32 %0, [%1];" : "=r"(value) : "l"(word) : "memory");
+  return value;
+#else
+  const unsigned value = *const_cast<const volatile unsigned *>(word);
+  __threadfence();
+  return value;
+#endif
+}
+
+/// Room for a static variable of a function, which the first thread that comes constructs. Behind rex_begin it is there.
+template <typename Value> struct __attribute__((__visibility__("default"))) rex_once {
+  alignas(Value) unsigned char bytes[sizeof(Value)];
+  unsigned state; // 0: there is nothing, 1: a thread is at it, 2: the object is there
+  REX_DEVICE Value &rex_object() { return *reinterpret_cast<Value *>(bytes); }
+  template <typename Construct> REX_DEVICE void rex_begin(Construct construct) {
+    // The threads of a warp that wait must not keep the one that constructs from going on.
+    for (rex_patience patience; rex_acquire(&state) != 2u;) {
+      if (atomicCAS(&state, 0u, 1u) == 0u) {
+        construct(bytes);
+        __threadfence();
+        atomicExch(&state, 2u);
+      } else {
+        patience.rex_wait();
+      }
+    }
+  }
+};
 
 /// A critical section of the threads of a warp that come to it together: the first of them takes the lock for all, they
 /// enter one after the other.

@@ -187,6 +187,16 @@ pub fn static_constructor(member: &str) -> SmolStr {
     format_smolstr!("rex_construct_{member}")
 }
 
+/// The room of a static variable of a function that running code begins.
+pub fn static_local(name: &str) -> SmolStr {
+    format_smolstr!("{name}__once")
+}
+
+/// What gives such a variable its value, where that decides its type.
+pub fn static_local_value(name: &str) -> SmolStr {
+    format_smolstr!("{name}__value")
+}
+
 /// The host's pointer to a variable that device code reaches through one, as it can be named everywhere.
 pub fn host_pointer(program: &Program, symbol: SymbolId) -> SmolStr {
     let qualified = program.symbols[symbol].qualified_name();

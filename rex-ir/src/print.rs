@@ -167,6 +167,13 @@ fn dump_facet(program: &Program, facet: Facet) -> String {
             for name in &program.device_code.external_functions {
                 let _ = writeln!(out, "function {name} of another file");
             }
+            for symbol in &program.device_code.static_locals {
+                let _ = writeln!(
+                    out,
+                    "static variable {} begun by code",
+                    program.name(*symbol)
+                );
+            }
             for (symbol, storage) in &program.device_code.variables {
                 let _ = writeln!(out, "variable {} {storage:?}", program.name(*symbol));
             }

@@ -121,6 +121,8 @@ pub struct DeviceCode {
     pub functions: Vec<DeviceFunction>,
     /// Variables of the device, in source order.
     pub variables: Vec<(SymbolId, DeviceStorage)>,
+    /// Static variables of functions that running code begins, in source order.
+    pub static_locals: Vec<SymbolId>,
     /// The names of the file's own variables at each use, in source order: of those whose name means something else in the file, too.
     pub own_names: Vec<(TextRange, SmolStr)>,
     /// Member functions of the unit's classes that stay host code.

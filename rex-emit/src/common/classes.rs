@@ -56,12 +56,18 @@ pub(crate) fn has_constructor(program: &Program, ty: TypeId) -> bool {
 
 /// The statement that constructs an object at a place; the arguments stand in parentheses or braces.
 pub(crate) fn new_object(place: &str, ty: &str, arguments: &str) -> String {
+    let head = new_head(place, ty, arguments.starts_with('{'));
+    format!("{head}{arguments};")
+}
+
+/// The same up to the arguments.
+pub(crate) fn new_head(place: &str, ty: &str, has_braces: bool) -> String {
     let is_tag = |word: &str| matches!(word, "struct" | "class" | "union" | "enum");
     // In front of braces, the word `struct` would begin the class's definition; behind `void (*)()`, arguments would be parameters.
     let is_pointer = ty.contains("(*") || ty.ends_with("::*");
-    match is_pointer || arguments.starts_with('{') && ty.split(' ').any(is_tag) {
-        true => format!("::new ({place}) rex_object<{ty}>{arguments};"),
-        false => format!("::new ({place}) {ty}{arguments};"),
+    match is_pointer || has_braces && ty.split(' ').any(is_tag) {
+        true => format!("::new ({place}) rex_object<{ty}>"),
+        false => format!("::new ({place}) {ty}"),
     }
 }
 

@@ -19,7 +19,7 @@ use rex_syntax::{TextRange, TextSize, lex, places};
 use rustc_hash::FxHashMap;
 
 use super::overriding::Overriding;
-use super::{function, instances, kernel, references, statics};
+use super::{function, instances, kernel, references, static_locals, statics};
 use crate::common::closures::wrapped;
 use crate::common::conditionals;
 
@@ -210,6 +210,9 @@ impl<'p> Classes<'p> {
                 (Language::C, true) => edits.insert(place.start(), 0, word.to_string()),
                 _ => {}
             }
+        }
+        for (at, word) in static_locals::words(program, range) {
+            edits.replace(at - range.start(), word.to_string());
         }
         for value in places::inside(&program.device_code.host_values, range, |value| *value) {
             edits.delete(*value - range.start());

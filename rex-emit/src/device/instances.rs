@@ -18,7 +18,7 @@ use smol_str::SmolStr;
 use super::body::BodyPrinter;
 use super::class::{BOTH_SIDES, untagged_head};
 use super::kernel::STEP;
-use super::{references, statics};
+use super::{references, static_locals, statics};
 use crate::common::closures::wrapped;
 use crate::common::conditionals;
 
@@ -187,7 +187,10 @@ pub(super) fn text(
         for (place, text) in directives_of(program, *closure, &words) {
             edits.replace(place - range.start(), text);
         }
-        for (at, word) in words {
+        for (at, word) in words
+            .into_iter()
+            .chain(static_locals::words(program, *closure))
+        {
             edits.replace(at - range.start(), word.to_string());
         }
     }

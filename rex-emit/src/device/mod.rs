@@ -19,6 +19,7 @@ mod overriding;
 mod placement;
 mod reductions;
 mod references;
+mod static_locals;
 mod statics;
 mod unevaluated;
 mod variables;

@@ -177,7 +177,7 @@ fn is_one_value(list: &str) -> bool {
 }
 
 /// Whether an initializer stands behind `=`.
-fn is_behind_equals(program: &Program, initializer: TextRange) -> bool {
+pub(super) fn is_behind_equals(program: &Program, initializer: TextRange) -> bool {
     let before = &program.source()[..usize::from(initializer.start())];
     before.trim_end().ends_with('=')
 }

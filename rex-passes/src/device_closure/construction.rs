@@ -66,21 +66,96 @@ fn needs_code(program: &Program, symbol: SymbolId, known: &FxHashSet<SymbolId>) 
     if program.is_external(symbol) || program.is_constexpr(symbol) {
         return false;
     }
+    let computed = match program
+        .types
+        .get(program.types.innermost_element(found.ty))
+        .is_const
+    {
+        true => Computed::Const,
+        false => Computed::Nothing,
+    };
+    needs_code_of(program, symbol, computed, known)
+}
+
+/// Whether running code begins a static variable of a function of C++, which the device's compiler takes only if it computes the value itself.
+pub(super) fn begins_static_local(
+    program: &Program,
+    symbol: SymbolId,
+    known: &FxHashSet<SymbolId>,
+) -> bool {
+    let types = &program.types;
+    let found = &program.symbols[symbol];
+    let element = types.innermost_element(found.ty);
+    let may_be_any_class = types.category(element) == Category::Dependent;
+    let ends = types.classes_of(element).into_iter().any(|class| {
+        let body = types.records[class].body;
+        body.is_some_and(|body| program.text(body).contains('~'))
+    });
+    let is_object = match types.is_reference(found.ty) {
+        true => !is_bound_to_static(program, symbol, known),
+        false => may_be_any_class || ends,
+    };
+    let names = found
+        .initializer
+        .map(|value| names::in_text(program.source(), value));
+    let mut names = names.into_iter().flatten();
+    let reads_own_object = names.any(|name| {
+        let meant = names::meaning(program, name);
+        program.text(name.plain) == "this"
+            || meant.is_some_and(|inner| program.symbols[inner].kind == SymbolKind::Field)
+    });
+    !program.is_constexpr(symbol)
+        && (is_object || reads_own_object || needs_code_of(program, symbol, Computed::All, known))
+}
+
+/// Whether a reference is bound to a whole object that is always there.
+fn is_bound_to_static(program: &Program, symbol: SymbolId, known: &FxHashSet<SymbolId>) -> bool {
+    let value = program.symbols[symbol].initializer;
+    let names = value.map_or(Vec::new(), |value| names::in_text(program.source(), value));
+    let [name] = names.as_slice() else {
+        return false;
+    };
+    let is_static = |inner: SymbolId| {
+        let found = &program.symbols[inner];
+        matches!(found.kind, SymbolKind::Global | SymbolKind::StaticLocal)
+            && !program.types.is_reference(found.ty)
+            && !known.contains(&inner)
+    };
+    Some(name.whole()) == value && names::meaning(program, *name).is_some_and(is_static)
+}
+
+fn needs_code_of(
+    program: &Program,
+    symbol: SymbolId,
+    computed: Computed,
+    known: &FxHashSet<SymbolId>,
+) -> bool {
+    let found = &program.symbols[symbol];
     let begun = Begun {
         program,
         known,
         symbol,
-        is_const: program
-            .types
-            .get(program.types.innermost_element(found.ty))
-            .is_const,
+        computed,
         is_listed: found
             .initializer
             .is_some_and(|value| program.text(value).trim_start().starts_with('{')),
         seen: &RefCell::default(),
         depth: 0,
     };
-    begun.by_class(found.ty) || found.initializer.is_some_and(|value| begun.by_value(value))
+    let is_object = !program.types.is_reference(found.ty);
+    is_object && begun.by_class(found.ty)
+        || found.initializer.is_some_and(|value| begun.by_value(value))
+}
+
+/// Which functions and constructors the compiler runs for the value of a variable.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Computed {
+    /// None for sure: the variable can change.
+    Nothing,
+    /// Those that are `constexpr`, of a constant.
+    Const,
+    /// Those that are `constexpr`, if all constructors of a class are.
+    All,
 }
 
 /// An object of static storage duration, or a part of one.
@@ -91,8 +166,7 @@ struct Begun<'p> {
     known: &'p FxHashSet<SymbolId>,
     /// The variable.
     symbol: SymbolId,
-    /// The compiler computes constants as far as it may.
-    is_const: bool,
+    computed: Computed,
     /// A list initializes it, so that no member is left as it is.
     is_listed: bool,
     /// The classes that were looked at: a class may have many parts of another one.
@@ -140,7 +214,14 @@ impl Begun<'_> {
         let types = &self.program.types;
         let class = &types.records[record];
         let has_constructor = class.method(&class.name).is_some();
-        let is_computed = self.is_const && has_constexpr_constructor(self.program, class);
+        let is_computed = match self.computed {
+            Computed::Nothing => false,
+            Computed::Const => constexpr_constructors(self.program, class) > 0,
+            Computed::All => {
+                let all = class.methods.iter().filter(|it| it.name == class.name);
+                constexpr_constructors(self.program, class) >= all.count()
+            }
+        };
         if class.has_table() || has_constructor && !is_computed {
             return true;
         }
@@ -205,8 +286,17 @@ impl Begun<'_> {
             .filter(|inner| *inner != self.symbol && !self.declares(*inner));
         match resolved.map(|inner| (inner, program.symbols[inner].kind)) {
             Some((inner, SymbolKind::Global)) => self.by_variable(inner, word),
+            Some((inner, SymbolKind::StaticField | SymbolKind::StaticLocal)) => {
+                self.by_variable(inner, word)
+            }
+            Some((inner, SymbolKind::Local | SymbolKind::Parameter)) => self.by_automatic(inner),
             Some((_, SymbolKind::Function)) => is_called && !self.is_constexpr(word.text),
-            Some((_, kind)) if kind != SymbolKind::Type => false,
+            Some((_, SymbolKind::Field | SymbolKind::Enumerator | SymbolKind::TemplateValue)) => {
+                false
+            }
+            Some((inner, SymbolKind::Type)) if self.is_argument(inner) => {
+                word.rest.starts_with(['(', '{'])
+            }
             _ if program.function_index.named(word.text).is_empty() => {
                 self.by_class_named(word) || is_called && !word.is_computed(program)
             }
@@ -245,6 +335,25 @@ impl Begun<'_> {
             && !program.is_constexpr(inner);
         let is_const = types.get(element).is_const || program.is_constexpr(inner);
         is_read && (!is_const || is_object)
+    }
+
+    /// Whether a variable of a call is no constant.
+    fn by_automatic(self, inner: SymbolId) -> bool {
+        let program = self.program;
+        let found = &program.symbols[inner];
+        let types = &program.types;
+        let is_scalar = types.category(found.ty) == Category::Scalar;
+        let is_constant = types.get(found.ty).is_const && is_scalar;
+        let value = found.initializer.filter(|_| is_constant);
+        !program.is_constexpr(inner)
+            && !value.is_some_and(|value| self.deeper().is_some_and(|it| !it.by_value(value)))
+    }
+
+    /// Whether a type is a parameter of a template, which may stand for a class.
+    fn is_argument(self, inner: SymbolId) -> bool {
+        let program = self.program;
+        self.computed == Computed::All
+            && program.types.category(program.symbols[inner].ty) == Category::Dependent
     }
 
     /// Whether a name begins an object of a class that has constructors.
@@ -313,7 +422,8 @@ impl Begun<'_> {
     fn is_constexpr(self, name: &str) -> bool {
         let program = self.program;
         let mut named = program.function_index.named(name).iter();
-        self.is_const && named.any(|id| program.is_constexpr_function(&program.functions[*id]))
+        self.computed != Computed::Nothing
+            && named.any(|id| program.is_constexpr_function(&program.functions[*id]))
     }
 }
 
@@ -475,16 +585,18 @@ fn data_members<'p>(
     })
 }
 
-/// Whether a class has a constructor that is `constexpr`.
-fn has_constexpr_constructor(program: &Program, record: &Record) -> bool {
+/// How many constructors of a class are `constexpr`.
+fn constexpr_constructors(program: &Program, record: &Record) -> usize {
     let Some(body) = record.body else {
-        return false;
+        return 0;
     };
     let mut follows = false;
-    lex::identifiers(program.source(), body).any(|at| {
-        let word = program.text(at);
+    let names = lex::identifiers(program.source(), body);
+    let constructors = names.filter(|at| {
+        let word = program.text(*at);
         let found = follows && word == record.name;
         follows = word == "constexpr" || (follows && matches!(word, "explicit" | "inline"));
         found
-    })
+    });
+    constructors.count()
 }

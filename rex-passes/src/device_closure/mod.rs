@@ -11,6 +11,7 @@ mod own_names;
 mod reach;
 mod reductions;
 mod report;
+mod static_locals;
 mod variables;
 mod virtual_calls;
 
@@ -65,6 +66,7 @@ fn device_code(cx: &mut PassCx<'_>) -> DeviceCode {
     let mut reached = reach::reached(program);
     let variables = variables::declarations(program, &reached.variables);
     let constructed = construction::constructed(program, &variables);
+    let static_locals = static_locals::begun_by_code(program, &constructed);
     let storage = |symbol| variables::storage(program, symbol, &constructed);
     let mut stored: Vec<(SymbolId, DeviceStorage)> = variables
         .iter()
@@ -83,7 +85,12 @@ fn device_code(cx: &mut PassCx<'_>) -> DeviceCode {
     private_storage::report(cx, &texts);
     report::untranslatable(cx, &texts);
     report::error_numbers(cx, &texts);
-    report::ends(cx, &stored);
+    report::ends(
+        cx,
+        &stored,
+        &static_locals::inside(cx.program, &static_locals, &texts),
+    );
+    static_locals::report(cx, &static_locals, &texts);
     allocator_traits::report(cx, &texts);
 
     let program = &*cx.program;
@@ -97,6 +104,7 @@ fn device_code(cx: &mut PassCx<'_>) -> DeviceCode {
         functions: functions.map(|id| planned(program, id)).collect(),
         own_names: own_names::written_out(program, &stored),
         variables: stored,
+        static_locals,
         host_members,
         host_values,
         header_functions: reached.header_functions.into_iter().collect(),

@@ -260,7 +260,11 @@ pub(super) fn untranslatable(cx: &mut PassCx<'_>, texts: &[TextRange]) {
 }
 
 /// What should happen on devices when the program ends: nothing stops the runtime then.
-pub(super) fn ends(cx: &mut PassCx<'_>, variables: &[(SymbolId, DeviceStorage)]) {
+pub(super) fn ends(
+    cx: &mut PassCx<'_>,
+    variables: &[(SymbolId, DeviceStorage)],
+    static_locals: &[SymbolId],
+) {
     let program = &*cx.program;
     let mut found = Vec::new();
     for starter in &program.starters {
@@ -272,7 +276,8 @@ pub(super) fn ends(cx: &mut PassCx<'_>, variables: &[(SymbolId, DeviceStorage)])
             found.push((starter.at, headline));
         }
     }
-    for (symbol, _) in variables {
+    let variables = variables.iter().map(|(symbol, _)| symbol);
+    for symbol in variables.chain(static_locals) {
         let object = &program.symbols[*symbol];
         let types = &program.types;
         if !types.is_reference(object.ty)

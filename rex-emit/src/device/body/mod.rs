@@ -18,7 +18,7 @@ use rex_syntax::TextRange;
 use smol_str::SmolStr;
 
 use super::kernel::STEP;
-use super::reductions;
+use super::{reductions, static_locals};
 use crate::common::expr::{self, Words};
 use crate::common::text::reindent;
 use lines::{headed, is_braced};
@@ -66,6 +66,7 @@ impl<'p> BodyPrinter<'p> {
         let is_hidden = |at: TextRange| hidden.iter().any(|arm| arm.contains_range(at));
         let operations: Vec<(TextRange, SmolStr)> =
             reductions::in_place(self.program, range).collect();
+        let statics = static_locals::words(self.program, range);
         let mut replaced: Vec<(TextRange, &SmolStr)> = self
             .words
             .iter()
@@ -73,6 +74,7 @@ impl<'p> BodyPrinter<'p> {
             .map(|(at, word)| (*at, word))
             .chain(hidden.iter().map(|at| (*at, &nothing)))
             .chain(operations.iter().map(|(at, lines)| (*at, lines)))
+            .chain(statics.iter().map(|(at, lines)| (*at, lines)))
             .chain(self.conversions_in(range).filter(|(at, _)| !is_hidden(*at)))
             .collect();
         replaced.sort_by_key(|(at, _)| (at.start(), at.len()));

@@ -30,7 +30,12 @@ impl<'u> Builder<'u> {
             .is_some_and(|around| around.kind() == Kind::FunctionDefinition);
         for declarator in node.fields(Field::Declarator) {
             if let Some(declarator) = bindings_of(declarator) {
-                self.declare_bindings(declarator, scope, node.range());
+                let is_local = is_static && context.function.is_some();
+                let kind = match is_local {
+                    true => SymbolKind::StaticLocal,
+                    false => SymbolKind::Local,
+                };
+                self.declare_bindings(declarator, scope, kind, node.range());
                 continue;
             }
             let declared = self.declarator(declarator, base, node.range());
@@ -56,12 +61,16 @@ impl<'u> Builder<'u> {
                 || node
                     .ancestors()
                     .any(|around| around.kind() == Kind::LambdaExpression);
+            let is_constructed = is_function
+                && is_in_body
+                && self.looks_like_constructor_call(declared.parameters, node.range());
+            let initializer = match is_constructed && is_static {
+                true => declared.parameters,
+                false => initializer,
+            };
             let kind = match (is_function, is_in_body) {
-                (true, true)
-                    if self.looks_like_constructor_call(declared.parameters, node.range()) =>
-                {
-                    SymbolKind::Local
-                }
+                (true, true) if is_constructed && is_static => SymbolKind::StaticLocal,
+                (true, true) if is_constructed => SymbolKind::Local,
                 (true, _) => SymbolKind::Function,
                 (false, false) => SymbolKind::Global,
                 (false, true) if is_static => SymbolKind::StaticLocal,
@@ -69,9 +78,10 @@ impl<'u> Builder<'u> {
                 (false, true) => SymbolKind::Local,
             };
             let ty = match (kind, self.types.get(declared.ty).kind.clone()) {
-                (SymbolKind::Function | SymbolKind::Local, TypeKind::Function { returns, .. }) => {
-                    returns
-                }
+                (
+                    SymbolKind::Function | SymbolKind::Local | SymbolKind::StaticLocal,
+                    TypeKind::Function { returns, .. },
+                ) => returns,
                 _ => self.deduced(declared.ty, initializer, node.range()),
             };
             let ty = self.completed_by_initializer(ty, initializer);
@@ -158,21 +168,20 @@ impl<'u> Builder<'u> {
         )
     }
 
-    fn declare_bindings(&mut self, declarator: Node<'u>, scope: ScopeId, declaration: TextRange) {
+    fn declare_bindings(
+        &mut self,
+        declarator: Node<'u>,
+        scope: ScopeId,
+        kind: SymbolKind,
+        declaration: TextRange,
+    ) {
         let unknown = self.types.named("auto", Meaning::Auto);
         let names: Vec<Node<'u>> = declarator
             .descendants()
             .filter(|inner| inner.kind() == Kind::Identifier)
             .collect();
         for name in names {
-            self.declare(
-                scope,
-                name,
-                SymbolKind::Local,
-                unknown,
-                None,
-                Some(declaration),
-            );
+            self.declare(scope, name, kind, unknown, None, Some(declaration));
         }
     }
 
@@ -247,7 +256,7 @@ impl<'u> Builder<'u> {
             return;
         };
         if let Some(bindings) = bindings_of(declarator) {
-            return self.declare_bindings(bindings, scope, node.range());
+            return self.declare_bindings(bindings, scope, SymbolKind::Local, node.range());
         }
         let declared = self.declarator(declarator, base, node.range());
         let Some(name) = declared.name else {

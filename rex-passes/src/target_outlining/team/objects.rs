@@ -45,7 +45,11 @@ impl<'p> Team<'_, 'p> {
                 matches!(kind, SymbolKind::Local | SymbolKind::StaticLocal)
             })
             .collect();
-        let replicated = symbols.iter().all(|symbol| self.is_replicated(*symbol));
+        // All teams share what is static, which each thread may begin.
+        let is_static = |symbol: SymbolId| program.symbols[symbol].kind == SymbolKind::StaticLocal;
+        let replicated = symbols
+            .iter()
+            .all(|symbol| is_static(*symbol) || self.is_replicated(*symbol));
         if symbols.is_empty() || replicated {
             let mut text = BodyText::verbatim(node.range());
             // A condition ends without one.

@@ -1275,8 +1275,23 @@ REX_DEVICE int rex_omp_get_supported_active_levels() { return 1; }
 REX_DEVICE int rex_omp_get_cancellation() { return 0; }
 REX_DEVICE int rex_omp_get_num_places() { return 0; }
 REX_DEVICE int rex_omp_get_place_num() { return -1; }
+REX_DEVICE int rex_omp_get_place_num_procs(int) { return 0; }
+REX_DEVICE void rex_omp_get_place_proc_ids(int, int *) {}
+REX_DEVICE int rex_omp_get_partition_num_places() { return 0; }
+REX_DEVICE void rex_omp_get_partition_place_nums(int *) {}
 REX_DEVICE int rex_omp_in_final() { return 0; }
-/* Requests about nested regions and run-time schedules, which nothing here depends on. */
+/// A constant of an enumeration that <omp.h> declares: C has it as a number, C++ as the enumerator.
+struct rex_enumerator {
+  int value;
+  REX_DEVICE operator int() const { return value; }
+  template <typename Enumeration, typename = typename std::enable_if<std::is_enum<Enumeration>::value>::type>
+  REX_DEVICE operator Enumeration() const {
+    return Enumeration(value);
+  }
+};
+REX_DEVICE rex_enumerator rex_omp_get_proc_bind() { return {1}; } // omp_proc_bind_true
+/* Requests about nested regions, run-time schedules and devices, which nothing here depends on. */
+REX_DEVICE void rex_omp_set_default_device(int) {}
 REX_DEVICE void rex_omp_set_dynamic(int) {}
 REX_DEVICE void rex_omp_set_nested(int) {}
 REX_DEVICE void rex_omp_set_max_active_levels(int) {}
@@ -1443,6 +1458,11 @@ template <typename Allocator> REX_DEVICE void rex_omp_destroy_allocator(Allocato
 #define omp_get_cancellation rex_omp_get_cancellation
 #define omp_get_num_places rex_omp_get_num_places
 #define omp_get_place_num rex_omp_get_place_num
+#define omp_get_place_num_procs rex_omp_get_place_num_procs
+#define omp_get_place_proc_ids rex_omp_get_place_proc_ids
+#define omp_get_partition_num_places rex_omp_get_partition_num_places
+#define omp_get_partition_place_nums rex_omp_get_partition_place_nums
+#define omp_get_proc_bind rex_omp_get_proc_bind
 #define omp_in_final rex_omp_in_final
 #define omp_set_dynamic rex_omp_set_dynamic
 #define omp_set_nested rex_omp_set_nested
@@ -1452,6 +1472,7 @@ template <typename Allocator> REX_DEVICE void rex_omp_destroy_allocator(Allocato
 #define omp_is_initial_device rex_omp_is_initial_device
 #define omp_get_num_devices rex_omp_get_num_devices
 #define omp_get_device_num rex_omp_get_device_num
+#define omp_set_default_device rex_omp_set_default_device
 #define omp_get_default_device rex_omp_get_default_device
 #define omp_get_initial_device rex_omp_get_initial_device
 #define omp_get_level rex_omp_get_level

@@ -2,7 +2,9 @@
 //!
 //! Generated text follows them, so that an edited file still looks like its author's.
 
-use text_size::TextSize;
+use text_size::{TextRange, TextSize};
+
+use crate::lex::{self, TokenKind};
 
 /// How a file ends lines and indents.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,6 +54,24 @@ pub fn indent_after(text: &str, offset: TextSize) -> &str {
         .find(|line| !line.trim().is_empty() && !line.trim_start().starts_with('#'))
         .unwrap_or_default();
     &line[..line.len() - line.trim_start().len()]
+}
+
+/// Where the line of what ends at an offset ends, if only comments follow there; the offset itself otherwise.
+///
+/// Lines inserted here leave a comment with what it speaks of.
+pub fn end_with_comment(text: &str, offset: TextSize) -> TextSize {
+    let rest = TextRange::new(offset, TextSize::of(text).max(offset));
+    let mut tokens = lex::tokens(text, rest);
+    let next =
+        tokens.find(|token| token.kind != TokenKind::Comment || token.text(text).contains('\n'));
+    match next {
+        Some(token) if token.kind == TokenKind::Newline => {
+            let line = &text[..usize::from(token.range.start())];
+            TextSize::of(line.strip_suffix('\r').unwrap_or(line))
+        }
+        Some(_) => offset,
+        None => rest.end(),
+    }
 }
 
 /// The step by which indentation grows most often from one line to the next.
@@ -107,6 +127,20 @@ mod tests {
         check("f() {\r\n\tx;\r\n\t\ty;\r\n}\n", "\r\n", "\t");
         check("f() {\n    if (x)\n        y;\n    z;\n}\n", "\n", "    ");
         check("f() {\n  if (x)\n    y;\n  z;\n}\n", "\n", "  ");
+    }
+
+    #[test]
+    fn comments_stay_with_what_they_follow() {
+        for (text, end) in [
+            ("a; // b\nc", 7),
+            ("a; /* b */ // c\r\nd", 15),
+            ("a;  \n", 4),
+            ("a; // b", 7),
+            ("a; b; // c\n", 2),
+            ("a; /* b\n */\n", 2),
+        ] {
+            assert_eq!(end_with_comment(text, 2.into()), end.into(), "{text}");
+        }
     }
 
     #[test]

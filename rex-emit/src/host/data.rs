@@ -5,6 +5,7 @@ use rex_ir::map::{MapArrays, MapItem, MapOwner};
 use rex_ir::region::{CapturedObject, DataConstruct, DataConstructId, DataConstructKind};
 use rex_ir::ty::TypeId;
 use rex_syntax::TextRange;
+use rex_syntax::layout::end_with_comment;
 use rex_syntax::omp::clause::{Clause, ClauseName};
 
 use super::code::Code;
@@ -87,7 +88,7 @@ impl Host<'_> {
         let order = u32::MAX - u32::from(place.start());
         let close_rank = rank::CLOSE.saturating_add(order / 2);
         self.edits.insert(
-            statement.end(),
+            end_with_comment(self.program.source(), statement.end()),
             close_rank,
             with_newlines(closing, self.layout.newline),
         );

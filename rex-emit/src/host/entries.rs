@@ -6,7 +6,7 @@ use rex_ir::item::{DeviceStorage, Item, ItemKind};
 use rex_ir::keywords;
 use rex_ir::namer;
 use rex_ir::symbol::SymbolId;
-use rex_syntax::layout::indent_at;
+use rex_syntax::layout::{end_with_comment, indent_at};
 use rex_syntax::{TextRange, TextSize, lex};
 
 use super::{Host, rank};
@@ -238,7 +238,8 @@ impl Host<'_> {
                 .map(|line| format!("\n{indent}{line}"))
                 .collect();
             let text = with_newlines(text, self.layout.newline);
-            self.edits.insert(place.end(), rank::REFERENCE, text);
+            let at = end_with_comment(self.program.source(), place.end());
+            self.edits.insert(at, rank::REFERENCE, text);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use rex_syntax::TextRange;
 use rex_syntax::diag::{Code, Diagnostic, Severity};
-use rex_syntax::omp::clause::{Clause, ListItem, Locator, Section, Step};
+use rex_syntax::omp::clause::{Clause, ClauseName, ListItem, Locator, Section, Step};
 
 use super::Builder;
 use crate::ty::{Extent, Meaning, TypeId, TypeKind};
@@ -11,13 +11,14 @@ impl Builder<'_> {
     /// Reports subscripts of a clause's list items that no array takes.
     pub(super) fn wrong_subscripts(&mut self, clause: &Clause) -> Vec<Diagnostic> {
         let mut found = Vec::new();
+        let is_map = clause.name == ClauseName::Map;
         for item in clause.items() {
-            self.check_subscripts(item, &mut found);
+            self.check_subscripts(item, is_map, &mut found);
         }
         found
     }
 
-    fn check_subscripts(&mut self, item: &ListItem, found: &mut Vec<Diagnostic>) {
+    fn check_subscripts(&mut self, item: &ListItem, is_map: bool, found: &mut Vec<Diagnostic>) {
         let Locator::Path(path) = &item.locator else {
             return;
         };
@@ -53,7 +54,8 @@ impl Builder<'_> {
                     let element = self.types.element(known);
                     if let Some(element) = element {
                         self.check_section(section, element, item, found);
-                        found.extend(self.missing_length(section, known, item));
+                        let is_last = path.steps.last() == Some(step);
+                        found.extend(self.missing_length(section, known, item, is_map && is_last));
                         found.extend(self.outside_of_array(section, known, item));
                     }
                     element
@@ -88,8 +90,14 @@ impl Builder<'_> {
         }
     }
 
-    /// A section of a pointer that does not say where it ends.
-    fn missing_length(&self, section: &Section, of: TypeId, item: &ListItem) -> Option<Diagnostic> {
+    /// A section of a pointer that does not say where it ends. Where it may be of assumed size (`map`, OpenMP 6.0), it stands for what is mapped already.
+    fn missing_length(
+        &self,
+        section: &Section,
+        of: TypeId,
+        item: &ListItem,
+        may_be_assumed: bool,
+    ) -> Option<Diagnostic> {
         let of = self.types.get(self.types.object_type(of));
         if section.length.is_some() || !matches!(of.kind, TypeKind::Pointer(_)) {
             return None;
@@ -97,16 +105,22 @@ impl Builder<'_> {
         let text = self.text(item.range);
         let base = self.text(TextRange::new(item.range.start(), section.range.start()));
         let lower = section.lower.map_or("0", |lower| self.text(lower).trim());
-        let headline = format!("the section `{text}` needs a length");
-        Some(
+        let diagnostic = |headline: String| {
             Diagnostic::new(Code::PointerNeedsLength, self.at(section.range), headline)
+        };
+        let diagnostic = match may_be_assumed {
+            true => diagnostic(format!("the section `{text}` maps nothing by itself"))
+                .with_severity(Severity::Warning)
                 .with_note(format!(
-                    "`{base}` is a pointer: nothing says how many elements there are"
-                ))
-                .with_help(format!(
-                    "write `{base}[{lower}:n]` with the number of elements"
+                    "it has no length, and `{base}` is a pointer: it stands for what is mapped already (OpenMP 6.0)"
                 )),
-        )
+            false => diagnostic(format!("the section `{text}` needs a length")).with_note(
+                format!("`{base}` is a pointer: nothing says how many elements there are"),
+            ),
+        };
+        Some(diagnostic.with_help(format!(
+            "write `{base}[{lower}:n]` with the number of elements"
+        )))
     }
 
     /// A section that begins in front of its array, or ends behind it.

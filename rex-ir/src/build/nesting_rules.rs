@@ -33,11 +33,12 @@ enum Reach {
     Anywhere,
 }
 
+/// `scope` is in none of the lists of what may not be around another construct, for all threads of the team execute what it holds.
 const RULES: [Rule; 6] = [
     Rule {
         inner: &[For, Sections, Single, Scope, Barrier],
         outer: &[
-            For, Sections, Section, Single, Scope, Loop, Task, Taskloop, Critical, Ordered, Atomic,
+            For, Sections, Section, Single, Loop, Task, Taskloop, Critical, Ordered, Atomic,
             Master, Masked,
         ],
         reach: Reach::Closely,
@@ -46,9 +47,7 @@ const RULES: [Rule; 6] = [
     },
     Rule {
         inner: &[Master, Masked],
-        outer: &[
-            For, Sections, Section, Single, Scope, Loop, Task, Taskloop, Atomic,
-        ],
+        outer: &[For, Sections, Section, Single, Loop, Task, Taskloop, Atomic],
         reach: Reach::Closely,
         note: "the thread that it chooses may not execute what stands there",
         help: "test the loop's variable instead, or move it behind the construct around it",

@@ -122,6 +122,8 @@ impl Builder<'_> {
         }
         let extent = match self.kind_of(container) {
             TypeKind::Array { extent, element } => self.extent_count(extent, *element, whole),
+            // Of assumed size: what is mapped already.
+            TypeKind::Pointer(_) => return Expr::Int(0),
             _ => self.extent_count(&Extent::Unknown, container, whole),
         };
         let rest = extent.binary(BinaryOp::Sub, section.lower.clone());

@@ -119,7 +119,11 @@ impl Builder<'_> {
             symbols: &self.symbols,
         };
         let ours = (mapper.ty, mapper.at);
-        let earlier = self.mappers.iter().find(|earlier| {
+        let record = self.types.record(mapper.ty);
+        let class = record.map(|record| self.types.records[record].name.clone());
+        let alike = self.mappers_of.entry(class).or_default();
+        let mut earlier = alike.iter().map(|idx| &self.mappers[*idx]);
+        let earlier = earlier.find(|earlier| {
             earlier.name == mapper.name
                 && earlier.visible.end() == mapper.visible.end()
                 && earlier.visible.contains_range(mapper.visible)
@@ -140,6 +144,7 @@ impl Builder<'_> {
             self.diagnostics.push(diagnostic);
             return;
         }
+        alike.push(self.mappers.len());
         self.mappers.push(mapper);
     }
 

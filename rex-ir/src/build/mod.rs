@@ -177,6 +177,8 @@ struct Builder<'u> {
     requirements: Requirements,
     declared_reductions: IndexMap<SmolStr, DeclaredReduction>,
     mappers: Vec<Mapper>,
+    /// Those of the classes with a name; those of other types under none.
+    mappers_of: FxHashMap<Option<SmolStr>, Vec<usize>>,
     method_declarations: Vec<TextRange>,
     device_functions: IndexSet<FunctionId>,
     external_device_functions: IndexSet<SmolStr>,
@@ -285,6 +287,7 @@ impl<'u> Builder<'u> {
             requirements: Requirements::empty(),
             declared_reductions: IndexMap::new(),
             mappers: Vec::new(),
+            mappers_of: FxHashMap::default(),
             method_declarations: Vec::new(),
             device_functions: IndexSet::new(),
             external_device_functions: IndexSet::new(),

@@ -91,6 +91,9 @@ impl Piece {
 /// How many pieces the items of a directive may become.
 const MAX_PIECES: usize = 4096;
 
+/// How many steps the path of a piece may have that mappers make.
+const MAX_STEPS: usize = 256;
+
 impl Builder<'_> {
     /// The pieces of some items.
     pub(super) fn pieces(&mut self, items: &[&MapItem]) -> Vec<Piece> {
@@ -245,7 +248,13 @@ impl Builder<'_> {
     ) {
         // Structs of structs of structs have ever more members.
         if out.len() >= MAX_PIECES {
-            self.report_size(&piece);
+            let size = format!("make more than {MAX_PIECES} parts of this list item");
+            self.report_size(&piece, &size);
+            return;
+        }
+        if piece.steps.len() > MAX_STEPS {
+            let size = format!("go more than {MAX_STEPS} members deep into this list item");
+            self.report_size(&piece, &size);
             return;
         }
         let Some(idx) = mapper else {
@@ -434,14 +443,11 @@ impl Builder<'_> {
         text.split_whitespace().collect::<Vec<_>>().join(" ").into()
     }
 
-    fn report_size(&mut self, piece: &Piece) {
+    /// Reports a list item of which mappers make too much.
+    fn report_size(&mut self, piece: &Piece, size: &str) {
         let at = self.program.at(piece.at);
-        let diagnostic = Diagnostic::new(
-            Code::MapListItem,
-            at,
-            format!("mappers make more than {MAX_PIECES} parts of this list item"),
-        )
-        .with_help("map arrays of the inner structs, or what is needed of them");
+        let diagnostic = Diagnostic::new(Code::MapListItem, at, format!("mappers {size}"))
+            .with_help("map arrays of the inner structs, or what is needed of them");
         if !self.problems.contains(&diagnostic) {
             self.problems.push(diagnostic);
         }

@@ -3,11 +3,13 @@
 //! Inside the argument of `_Pragma` the full rules of the preprocessor apply, since the string must come out exactly.
 
 pub(super) mod expander;
+mod stages;
 
 use smol_str::SmolStr;
 use text_size::{TextRange, TextSize};
 
 use self::expander::{Expander, Inner, pragma_at};
+use self::stages::{Stages, Whose};
 use super::MacroTable;
 use super::pieces::{Piece, pieces};
 use super::render::render;
@@ -80,13 +82,19 @@ impl MacroTable {
         start: TextSize,
         lookup_at: TextSize,
     ) -> Option<(TextRange, String)> {
-        let range = call_range(self, text, start, lookup_at)?;
-        let mut expander = Expander::new(self, lookup_at, Inner::Structure);
-        let call = self.call_pieces(text, range, lookup_at);
-        let first = call.first()?.text.clone();
-        expander.wanted.insert(first, true);
-        let result = expander.expand(call)?;
-        Some((range, render(text, range, &result, &mut expander)?))
+        let how = (Inner::Structure, Whose::Everyone);
+        Stages::of(self, text, start, lookup_at, how)?.first(|_| true)
+    }
+
+    /// Expands the macro call at a place of a derived text, and those that its expansion begins with.
+    pub(crate) fn statement_of_call(
+        &self,
+        text: &str,
+        start: TextSize,
+        lookup_at: TextSize,
+    ) -> Option<(TextRange, String)> {
+        let how = (Inner::Structure, Whose::Everyone);
+        Stages::of(self, text, start, lookup_at, how)?.last()
     }
 
     /// Expands the macro call at a place of a derived text if it stands for whole declarations: `DEFINE_LIST(int)`.
@@ -96,7 +104,8 @@ impl MacroTable {
         start: TextSize,
         lookup_at: TextSize,
     ) -> Option<(TextRange, String)> {
-        self.write_out(text, start, lookup_at, Inner::Declarations, is_declarations)
+        let how = (Inner::Declarations, Whose::Project);
+        Stages::of(self, text, start, lookup_at, how)?.first(is_declarations)
     }
 
     /// Expands the macro call that begins a statement if it stands for declarations of local variables: `DECLARE(x) = 1;`.
@@ -106,7 +115,8 @@ impl MacroTable {
         start: TextSize,
         lookup_at: TextSize,
     ) -> Option<(TextRange, String)> {
-        self.write_out(text, start, lookup_at, Inner::Structure, declares_variables)
+        let how = (Inner::Structure, Whose::Project);
+        Stages::of(self, text, start, lookup_at, how)?.first(declares_variables)
     }
 
     /// Expands the macro call at a place of a derived text that stands for a part of a declaration, with its arguments.
@@ -116,42 +126,8 @@ impl MacroTable {
         start: TextSize,
         lookup_at: TextSize,
     ) -> Option<(TextRange, String)> {
-        self.write_out(text, start, lookup_at, Inner::Declarations, |_| true)
-    }
-
-    /// Expands a call, and calls of macros of the project that begin its expansion, until that is what is `looked_for`.
-    fn write_out(
-        &self,
-        text: &str,
-        start: TextSize,
-        lookup_at: TextSize,
-        inner: Inner,
-        looked_for: fn(&[Piece]) -> bool,
-    ) -> Option<(TextRange, String)> {
-        const MAX_DEPTH: usize = 16;
-        let range = call_range(self, text, start, lookup_at)?;
-        let call = self.call_pieces(text, range, lookup_at);
-        let mut name = call.first()?.text.clone();
-        let mut expander = Expander::new(self, lookup_at, inner);
-        for _ in 0..MAX_DEPTH {
-            if self.lookup_at(&name, lookup_at)?.origin == HeaderOrigin::System {
-                return None;
-            }
-            expander.wanted.insert(name, true);
-            let result = expander.expand(call.clone())?;
-            if looked_for(&result) {
-                return Some((range, render(text, range, &result, &mut expander)?));
-            }
-            name = result.first()?.text.clone();
-            if expander
-                .wanted
-                .get(&name)
-                .is_some_and(|is_wanted| *is_wanted)
-            {
-                return None;
-            }
-        }
-        None
+        let how = (Inner::Declarations, Whose::Project);
+        Stages::of(self, text, start, lookup_at, how)?.first(|_| true)
     }
 
     /// The tokens of a call that the preprocessor sees: its arguments can hold conditionals.

@@ -164,8 +164,12 @@ impl Code<'_> {
                 "=" => self.token_text(next + 1) == "(",
                 _ => false,
             };
-            let call = may_stand.then(|| self.written_out(token.range.start()));
-            if let Some((range, expansion)) = call.flatten() {
+            let start = token.range.start();
+            let expand = || {
+                let at = self.written_at(start);
+                self.macros.statement_of_call(self.text, start, at)
+            };
+            if let Some((range, expansion)) = may_stand.then(expand).flatten() {
                 // The statement may end with it, whether a semicolon follows or not.
                 let is_whole = expansion.trim_end().ends_with([';', '}']);
                 edits.replace(range, expansion);
@@ -187,22 +191,5 @@ impl Code<'_> {
             before = word;
             next += 1;
         }
-    }
-
-    /// Expands the macro at a place, and those that its expansion begins with.
-    fn written_out(&self, start: TextSize) -> Option<(TextRange, String)> {
-        const MAX_ROUNDS: usize = 32;
-        let at = self.written_at(start);
-        let (range, mut expansion) = self.macros.expand_call_at(self.text, start, at)?;
-        for _ in 0..MAX_ROUNDS {
-            let first = significant_tokens(&expansion, lex::whole(&expansion)).next();
-            let inner = first.and_then(|first| {
-                self.macros
-                    .expand_call_at(&expansion, first.range.start(), at)
-            });
-            let Some((range, inner)) = inner else { break };
-            expansion.replace_range(usize::from(range.start())..usize::from(range.end()), &inner);
-        }
-        Some((range, expansion))
     }
 }

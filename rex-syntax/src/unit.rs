@@ -43,7 +43,7 @@ pub struct Unit {
     /// Calls of functions with variants.
     pub variant_calls: Vec<VariantCall>,
     /// Bodies of functions, and the bodies that they have on devices.
-    pub device_bodies: Vec<(TextRange, TextRange)>,
+    device_bodies: Vec<(TextRange, TextRange)>,
     /// Functions that the host file must not have.
     pub for_devices_only: Vec<TextRange>,
     /// The clauses of `requires` directives.
@@ -191,6 +191,14 @@ impl Unit {
         // In damaged text the parser may take a part of the mask itself for the body.
         let follows = body.range().start() >= directive.range.end();
         (follows && !is_assumed).then_some(body)
+    }
+
+    /// The body that a function has on devices in place of this one.
+    pub fn device_body(&self, body: TextRange) -> Option<TextRange> {
+        let mut bodies = self.device_bodies.iter().rev();
+        bodies
+            .find(|(own, _)| *own == body)
+            .map(|(_, other)| *other)
     }
 
     /// The directives that are whole in a range.

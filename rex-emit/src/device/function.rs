@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use rex_ir::headers;
 use rex_ir::item::{Function, FunctionId};
-use rex_ir::kernel::BodyText;
+use rex_ir::kernel::{BodyText, Plan};
 use rex_ir::library;
 use rex_ir::namer;
 use rex_ir::program::{DeviceFunction, Program};
@@ -236,37 +236,33 @@ impl Device<'_> {
 pub(super) fn print(program: &Program, device: &DeviceFunction, marker: &str) -> String {
     let function = &program.functions[device.function];
     let mut words = words(program, function, &device.words);
-    let (_, references) = references::at_body(program, function).unwrap_or_default();
-    let first = references + &instances::named_in(program, device.function);
-    let bodies = program.unit.device_bodies.iter();
-    let other = bodies.rev().find(|(body, _)| *body == function.body);
-    if other.is_none() {
-        words.insert(
-            0,
-            (
-                TextRange::empty(function.first_statement),
-                first.as_str().into(),
-            ),
-        );
-    }
-    words.insert(
-        0,
-        (TextRange::empty(function.specifiers.start()), marker.into()),
-    );
-    let printer = BodyPrinter::new(program, &words);
-    let text = match other {
-        Some((body, other)) => {
-            let head = TextRange::new(function.range.start(), body.start());
-            let other = program.text(*other);
-            let (brace, rest) = other.split_at(other.find('{').map_or(0, |at| at + 1));
-            format!(
-                "{}{brace}{first}{rest}",
-                printer.text(&BodyText::verbatim(head), "")
-            )
+    let variant = variant_on_devices(program, function);
+    let (inner, body) = match variant {
+        None => (function, device.body.clone()),
+        Some(variant) => {
+            words.extend(references::in_function(program, variant, variant.body));
+            let other = Plan::Text(BodyText::verbatim(variant.body));
+            let body = BodyText {
+                range: function.range,
+                replacements: vec![(function.body, other)],
+            };
+            (variant, body)
         }
-        None => printer.text(&device.body, ""),
     };
+    let (_, references) = references::at_body(program, inner).unwrap_or_default();
+    let first = references + &instances::named_in(program, device.function);
+    words.insert(0, (TextRange::empty(inner.first_statement), first.into()));
+    let caller = TextRange::empty(function.specifiers.start());
+    words.insert(0, (caller, marker.into()));
+    let text = BodyPrinter::new(program, &words).text(&body, "");
     text.replace("\r\n", "\n")
+}
+
+/// The variant whose body a function has on devices.
+fn variant_on_devices<'p>(program: &'p Program, function: &Function) -> Option<&'p Function> {
+    let body = program.unit.device_body(function.body)?;
+    let mut functions = program.functions.values();
+    functions.find(|other| other.body == body)
 }
 
 /// What stands in place of others in a form of a function.

@@ -29,6 +29,7 @@ pub fn needed_headers(program: &Program) -> Vec<SmolStr> {
         .into_iter()
         .chain(called)
         .chain(of_classes(program))
+        .chain(of_members(program))
         .chain(of_qualified_variables(program))
         .chain(of_own_variables(program))
         .chain(of_c(program))
@@ -68,6 +69,25 @@ fn of_classes(program: &Program) -> BTreeSet<SmolStr> {
         }
     }
     found
+}
+
+/// The headers of the project with classes of which regions in member functions may name what only members may.
+fn of_members(program: &Program) -> BTreeSet<SmolStr> {
+    let regions = program.regions.values();
+    let classes = regions.filter_map(|region| {
+        let class = program.functions[region.function].class.as_deref()?;
+        let class = find(&program.unit, class, DeclKind::Tag)?;
+        match class.origin {
+            HeaderOrigin::User { file } if has_hidden_members(class.text) => Some(file),
+            _ => None,
+        }
+    });
+    classes.collect()
+}
+
+fn has_hidden_members(class: &str) -> bool {
+    let mut words = names_of(class);
+    words.any(|word| matches!(word, "class" | "private" | "protected"))
 }
 
 /// The headers of the project with variables that regions name with qualifiers.

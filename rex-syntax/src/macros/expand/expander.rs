@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::mem;
 
 use rustc_hash::FxHashMap;
-use smol_str::SmolStr;
+use smol_str::{SmolStr, format_smolstr};
 use text_size::TextSize;
 
 use crate::lex::{self, TokenKind};
@@ -26,6 +26,9 @@ pub(super) enum Inner {
 /// The size of an expansion, in tokens, above which it is given up.
 const MAX_TOKENS: usize = 1 << 16;
 
+/// Words that are another number on each line, or each time.
+const NUMBERS: [&str; 2] = ["__LINE__", "__COUNTER__"];
+
 enum Item {
     Piece(Piece),
     /// The named macro's expansion ends here.
@@ -40,6 +43,9 @@ pub(in crate::macros) struct Expander<'m> {
     pub(super) wanted: FxHashMap<SmolStr, bool>,
     /// Words that are to be seen: macros that lead to them, or may make them of arguments, are expanded, too.
     pub(super) sought: Vec<SmolStr>,
+    /// Numbers are written for [`NUMBERS`].
+    is_numbering: bool,
+    n_counted: usize,
     n_tokens: usize,
     depth: usize,
 }
@@ -52,6 +58,8 @@ impl<'m> Expander<'m> {
             inner,
             wanted: FxHashMap::default(),
             sought: Vec::new(),
+            is_numbering: false,
+            n_counted: 0,
             n_tokens: 0,
             depth: 0,
         }
@@ -117,6 +125,10 @@ impl<'m> Expander<'m> {
         if piece.kind != TokenKind::Identifier || piece.hidden {
             return Some(Some(piece));
         }
+        if self.is_numbering && NUMBERS.contains(&piece.text.as_str()) {
+            piece.text = self.number(&piece.text);
+            return Some(Some(piece));
+        }
         let Some(def) = self.definition(&piece.text) else {
             return Some(Some(piece));
         };
@@ -124,13 +136,18 @@ impl<'m> Expander<'m> {
             piece.hidden = true;
             return Some(Some(piece));
         }
-        let arguments = match &def.parameters {
+        let mut arguments = match &def.parameters {
             None => Vec::new(),
             Some(names) => match take_arguments(waiting, names.len(), def.variadic) {
                 Some(arguments) => arguments,
                 None => return Some(Some(piece)),
             },
         };
+        for argument in &mut arguments {
+            if self.makes_numbered_names(argument) {
+                *argument = self.with_numbers(mem::take(argument))?;
+            }
+        }
         let mut result = self.substitute(def, &arguments)?;
         if let Some(first) = result.first_mut() {
             first.spaced = piece.spaced;
@@ -141,6 +158,35 @@ impl<'m> Expander<'m> {
             waiting.push_front(Item::Piece(piece));
         }
         Some(None)
+    }
+
+    /// Whether an argument makes a name that is another one elsewhere, `UNIQUE(test_)`: wherever its parameter stands it is the same.
+    fn makes_numbered_names(&self, argument: &[Piece]) -> bool {
+        let is_number = |word: &SmolStr| NUMBERS.contains(&word.as_str());
+        argument.iter().any(|piece| {
+            piece.kind == TokenKind::Identifier
+                && self.macros.makes_names(&piece.text, self.at)
+                && (self
+                    .macros
+                    .names_used_by(&piece.text, self.at)
+                    .iter()
+                    .any(is_number)
+                    || argument.iter().any(|other| is_number(&other.text)))
+        })
+    }
+
+    fn with_numbers(&mut self, argument: Vec<Piece>) -> Option<Vec<Piece>> {
+        let inner = mem::replace(&mut self.inner, Inner::All);
+        let is_numbering = mem::replace(&mut self.is_numbering, true);
+        let numbered = self.expand(argument)?;
+        (self.inner, self.is_numbering) = (inner, is_numbering);
+        Some(numbered)
+    }
+
+    /// The place of the call, which no other call has, and no use of the same call behind it.
+    fn number(&mut self, word: &str) -> SmolStr {
+        self.n_counted += usize::from(word == "__COUNTER__");
+        format_smolstr!("{}", usize::from(self.at) + self.n_counted)
     }
 
     /// A macro's body with its parameters replaced.

@@ -1,13 +1,20 @@
 use super::*;
 
-/// Expands the first call of `name` after the definitions.
+/// Expands the call behind the definitions.
 #[track_caller]
 fn check(defines: &str, call: &str, expected: &str) {
+    let found = expanded(defines, call, MacroTable::expand_call_at);
+    assert_eq!(found.as_deref(), Some(expected));
+}
+
+/// A way to expand the call at a place.
+type Expand = fn(&MacroTable, &str, TextSize, TextSize) -> Option<(TextRange, String)>;
+
+fn expanded(defines: &str, call: &str, expand: Expand) -> Option<String> {
     let text = format!("{defines}\n{call}");
     let macros = MacroTable::read(&text, &[], None, |_| TextSize::new(0));
     let start = TextSize::of(defines) + TextSize::new(1);
-    let found = macros.expand_call(&text, start).map(|(_, out)| out);
-    assert_eq!(found.as_deref(), Some(expected));
+    expand(&macros, &text, start, start).map(|(_, out)| out)
 }
 
 #[test]
@@ -102,4 +109,44 @@ fn a_name_without_arguments_is_no_call() {
         macros.expand_call(text, TextSize::of(text) - TextSize::new(3)),
         None
     );
+}
+
+#[test]
+fn statements_are_expanded_until_they_begin_with_no_macro() {
+    let check = |defines: &str, call: &str, expected: Option<&str>| {
+        let found = expanded(defines, call, MacroTable::statement_of_call);
+        assert_eq!(found.as_deref(), expected);
+    };
+    let add = "#define N 4\n#define ADD(a, b) a += (b)\n#define STEP(a) ADD(a, N)";
+    check(add, "STEP(x);", Some("x += (N)"));
+    check(add, "ADD(N, 1);", Some("4 += (1)"));
+    // A name without arguments is no call.
+    check("#define A B\n#define B(x) x", "A;", Some("B"));
+    check("#define A B\n#define B A", "A;", Some("A"));
+    check("#define A", "A;", Some(""));
+    check("#define A(x) x", "A;", None);
+}
+
+#[test]
+fn declarations_are_expanded_until_they_are_seen() {
+    let check = |defines: &str, call: &str, expected: Option<&str>| {
+        let found = expanded(defines, call, MacroTable::declarations_of_call);
+        assert_eq!(found.as_deref(), expected);
+    };
+    let list = "#define LIST(t) struct t##_list { t x; }\n#define INTS LIST(int)";
+    check(list, "LIST(int);", Some("struct int_list {\n  int x;\n}"));
+    check(list, "INTS;", Some("struct int_list {\n  int x;\n}"));
+    check("#define ZERO 0\n#define NOTHING ZERO", "NOTHING;", None);
+    check("#define A B\n#define B(x) int x;", "A;", None);
+}
+
+#[test]
+fn names_with_numbers_are_the_same_in_one_call() {
+    let defines = "#define JOIN_(a, b) a##b\n#define JOIN(a, b) JOIN_(a, b)\n#define U(n) JOIN(n, __COUNTER__)\n\
+                   #define TEST_(f) void f(); int JOIN(f, _run) = run(f); void f()\n#define TEST(t) TEST_(U(test_))";
+    let place = defines.len() + 1;
+    let found = expanded(defines, "TEST(x) {}", MacroTable::variables_of_call);
+    let name = format!("test_{}", place + 1);
+    let expected = format!("void {name}();\nint JOIN({name}, _run) = run({name});\nvoid {name}()");
+    assert_eq!(found, Some(expected));
 }

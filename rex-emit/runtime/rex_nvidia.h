@@ -839,31 +839,6 @@ template <typename Value> struct __attribute__((__visibility__("default"))) rex_
 /// rex_referred<decltype((x))> is the type of x without reference.
 template <typename Expression> using rex_referred = typename std::remove_reference<Expression>::type;
 
-/// What a reference to a Target is bound to: rex_bind<Target, decltype((x))>(x) is the object x of the device or a part of it, or a
-/// new object with the value of x.
-template <typename Target, typename Object>
-REX_DEVICE typename std::enable_if<std::is_convertible<Object *, Target *>::value, Target *>::type rex_bound(Object &object) {
-  return &object;
-}
-template <typename Target, typename Object>
-REX_DEVICE typename std::enable_if<!std::is_convertible<Object *, Target *>::value, Target *>::type rex_bound(Object &object) {
-  return new Target(static_cast<Target>(object));
-}
-template <typename Target, typename Expression>
-REX_DEVICE typename std::enable_if<std::is_reference<Expression>::value, Target *>::type
-rex_bind(typename std::remove_reference<Expression>::type &&object) {
-  return rex_bound<Target>(object);
-}
-template <typename Target, typename Expression>
-REX_DEVICE typename std::enable_if<std::is_reference<Expression>::value, Target *>::type
-rex_bind(typename std::remove_reference<Expression>::type &object) {
-  return rex_bound<Target>(object);
-}
-template <typename Target, typename Value>
-REX_DEVICE typename std::enable_if<!std::is_reference<Value>::value, Target *>::type rex_bind(Value &&value) {
-  return rex_bound<Target>(*new Value(static_cast<Value &&>(value)));
-}
-
 /// The type of an enumeration without a name, by one of its constants.
 #define REX_ENUM_OF(constant) decltype(constant)
 

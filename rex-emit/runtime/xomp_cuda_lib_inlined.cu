@@ -729,6 +729,43 @@ struct rex_place {
 REX_DEVICE void *operator new(size_t, rex_place place) noexcept { return place.at; }
 REX_DEVICE void operator delete(void *, rex_place) noexcept {}
 
+/// What a reference to a Target is bound to by an Expression, the type of decltype((x)): the object x or a part of it, or else a temporary.
+template <typename Target, typename Expression> struct rex_binding {
+  typedef typename std::remove_reference<Expression>::type rex_value;
+  static constexpr bool rex_is_part = std::is_convertible<rex_value *, Target *>::value;
+  typedef std::integral_constant<bool, rex_is_part && std::is_reference<Expression>::value> rex_is_object;
+  typedef typename std::conditional<rex_is_part, rex_value, typename std::remove_cv<Target>::type>::type rex_new_object;
+
+  template <typename Value> static REX_DEVICE Target *rex_find(std::true_type, const void *, Value value) {
+    Expression &&object = value();
+    return __builtin_addressof(object);
+  }
+  template <typename Value> static REX_DEVICE Target *rex_find(std::false_type, void *place, Value value) {
+    return ::new (rex_place{place}) rex_new_object(value());
+  }
+  template <typename Value> static REX_DEVICE Target *rex_find(std::true_type, Value value) {
+    return rex_find(std::true_type(), nullptr, value);
+  }
+  template <typename Value> static REX_DEVICE Target *rex_find(std::false_type, Value value) {
+    return new rex_new_object(value());
+  }
+};
+/// Binds a reference that lasts as long as the program: rex_bind<Target, decltype((x))>([&]() -> decltype((x)) { return x; }).
+template <typename Target, typename Expression, typename Value> REX_DEVICE Target *rex_bind(Value value) {
+  typedef rex_binding<Target, Expression> Binding;
+  return Binding::rex_find(typename Binding::rex_is_object(), value);
+}
+/// The same with a place for the temporary.
+template <typename Target, typename Expression, typename Value> REX_DEVICE Target *rex_bind_at(void *place, Value value) {
+  typedef rex_binding<Target, Expression> Binding;
+  return Binding::rex_find(typename Binding::rex_is_object(), place, value);
+}
+/// The type of the temporary; where there is none, a small one.
+template <typename Target, typename Expression>
+using rex_temporary =
+    typename std::conditional<rex_binding<Target, Expression>::rex_is_object::value, char,
+                              typename rex_binding<Target, Expression>::rex_new_object>::type;
+
 /// The array that a lambda has a copy of.
 template <typename Array> class rex_array_copy;
 template <typename Element, size_t Count> class rex_array_copy<Element[Count]> {

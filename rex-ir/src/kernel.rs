@@ -22,8 +22,8 @@ pub use loops::{
     LoopPlan, ReductionExtent, ReductionPlan, ReductionTarget, ScanKind, ScanPlan,
 };
 pub use plan::{
-    Beginning, BodyText, CasePlan, Crew, ParallelPlan, Piece, Plan, RangeElement, RangePlan,
-    SectionsPlan, TeamForm,
+    Beginning, BodyText, CasePlan, Crew, Finder, ParallelPlan, Piece, Plan, RangeElement,
+    RangePlan, SectionsPlan, TeamForm,
 };
 pub use prologue::{ArrayOwner, Prologue};
 

@@ -167,7 +167,8 @@ fn dump_facet(program: &Program, facet: Facet) -> String {
             for name in &program.device_code.external_functions {
                 let _ = writeln!(out, "function {name} of another file");
             }
-            for symbol in &program.device_code.static_locals {
+            let begun = &program.device_code.begun_members;
+            for symbol in program.device_code.static_locals.iter().chain(begun) {
                 let _ = writeln!(
                     out,
                     "static variable {} begun by code",

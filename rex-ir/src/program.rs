@@ -123,6 +123,8 @@ pub struct DeviceCode {
     pub variables: Vec<(SymbolId, DeviceStorage)>,
     /// Static variables of functions that running code begins, in source order.
     pub static_locals: Vec<SymbolId>,
+    /// Static members of class templates that running code begins where it names them first, in source order.
+    pub begun_members: Vec<SymbolId>,
     /// The names of the file's own variables at each use, in source order: of those whose name means something else in the file, too.
     pub own_names: Vec<(TextRange, SmolStr)>,
     /// Member functions of the unit's classes that stay host code.
@@ -447,6 +449,14 @@ impl Program {
         let head = TextRange::new(function.range.start(), function.body.start());
         lex::identifiers(self.source(), head)
             .any(|at| matches!(self.text(at), "constexpr" | "consteval"))
+    }
+
+    /// Whether a function says that it returns a reference, or leaves that to the compiler.
+    pub fn may_return_reference(&self, function: &Function) -> bool {
+        let before = TextRange::new(function.specifiers.start(), function.parameters.start());
+        let behind = TextRange::new(function.parameters.end(), function.body.start());
+        let says = |range: TextRange, word: &str| self.text(range).contains(word);
+        says(before, "&") || says(before, "decltype") || says(behind, "&")
     }
 
     /// Where this file defines a variable that it declares, perhaps elsewhere.

@@ -19,6 +19,7 @@ mod overriding;
 mod placement;
 mod reductions;
 mod references;
+mod replaced_operators;
 mod static_locals;
 mod statics;
 mod unevaluated;
@@ -79,6 +80,9 @@ pub(crate) fn emit(program: &Program) -> Result<Vec<u8>, EditConflict> {
     device.items(&program.items)?;
     device.header();
     device.reductions(None);
+    for form in replaced_operators::forms(program) {
+        device.line(&format!("__device__ {form}"));
+    }
     device.kernels()?;
     if device.has_complex {
         device.out = complex::as_class(&device.out);

@@ -163,7 +163,15 @@ fn binding(program: &Program, symbol: SymbolId) -> String {
         Some(_) => format!("rex_object<{ty}>{value}"),
         None => value,
     };
-    format!("{pointer} = rex_bind<{ty}, decltype(({value}))>({value});")
+    format!(
+        "{pointer} = rex_bind<{ty}, decltype(({value}))>({});",
+        value_of(&value)
+    )
+}
+
+/// A function that gives what an expression does, an object or a value.
+pub(super) fn value_of(expression: &str) -> String {
+    format!("[&]() -> decltype(({expression})) {{ return {expression}; }}")
 }
 
 /// Whether the inside of a braced list is one expression.

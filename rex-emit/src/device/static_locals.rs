@@ -26,7 +26,7 @@ use super::references::{is_behind_equals, reference_to};
 use crate::common::classes;
 
 /// What the code that constructs an object calls its place.
-const PLACE: &str = "rex_at";
+pub(super) const PLACE: &str = "rex_at";
 
 /// What stands in place of the parts of such declarations in a range that are no values.
 pub(super) fn words(program: &Program, range: TextRange) -> Vec<(TextRange, SmolStr)> {
@@ -278,7 +278,7 @@ impl Local<'_> {
             format!("{close}; }};"),
             format!("static rex_once<rex_object<{ty}> *> {once};"),
             format!(
-                "{once}.rex_begin([&](void *{PLACE}) {{ ::new ({PLACE}) (rex_object<{ty}> *)(rex_bind<{ty}, decltype({first}())>({first}())); }});"
+                "{once}.rex_begin([&](void *{PLACE}) {{ ::new ({PLACE}) (rex_object<{ty}> *)(rex_bind<{ty}, decltype({first}())>({first})); }});"
             ),
             format!("{object} = *{once}.rex_object();"),
         ];

@@ -16,6 +16,7 @@ use smol_str::SmolStr;
 use super::class::BOTH_SIDES;
 use super::kernel::{STEP, declare_pointer};
 use super::references::{reference_to, with_objects};
+use super::static_locals::PLACE;
 use crate::common::classes;
 
 /// A static data member that device code has an object of.
@@ -413,6 +414,18 @@ impl<'p> Member<'p> {
                 " {{ static rex_storage<{ty}> {object}; return {object}.rex_object(); }}"
             );
         }
+        if self
+            .program
+            .device_code
+            .begun_members
+            .contains(&self.symbol)
+        {
+            let ty = types.spell(ty);
+            let statement = self.new_object(PLACE, value);
+            return format!(
+                " {{ static rex_once<{ty}> {object}; {object}.rex_begin([&](void *{PLACE}) {{ {statement} }}); return {object}.rex_object(); }}"
+            );
+        }
         let declared = types.declare(ty, object);
         let constant = match self.known.is_constant && !declared.starts_with("const ") {
             true => "constexpr ",
@@ -428,18 +441,22 @@ impl<'p> Member<'p> {
     }
 
     fn constructor_body(&self, value: Option<TextRange>) -> String {
+        let storage = namer::static_storage(self.program.symbols[self.symbol].declared_name());
+        let statement = self.new_object(&format!("(void *)&{storage}()"), value);
+        format!(" {{ {statement} }}")
+    }
+
+    /// The statement that constructs the object at a place.
+    fn new_object(&self, place: &str, value: Option<TextRange>) -> String {
         let types = &self.program.types;
-        let found = &self.program.symbols[self.symbol];
-        let ty = types.spell(types.object_type(found.ty));
+        let ty = types.spell(types.object_type(self.program.symbols[self.symbol].ty));
         let value = self.value(value);
         let value = match value.strip_prefix(" = ") {
             Some(list) if list.starts_with('{') => list.to_string(),
             Some(value) => format!("({value})"),
             None => value,
         };
-        let storage = namer::static_storage(found.declared_name());
-        let place = format!("(void *)&{storage}()");
-        format!(" {{ {} }}", classes::new_object(&place, &ty, &value))
+        classes::new_object(place, &ty, &value)
     }
 
     /// The initializer as it stands behind the name.

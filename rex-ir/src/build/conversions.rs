@@ -39,6 +39,7 @@ impl<'u> Builder<'u> {
             self.call_device_library();
             self.name_types_of_objects();
             self.write_bytes();
+            self.count_new_elements();
         }
         self.read_aligned_declarations();
         self.call_variants();

@@ -44,6 +44,7 @@ mod mappers;
 mod maps;
 mod names;
 mod nesting_rules;
+mod new_arrays;
 mod packs;
 mod qualified;
 mod reductions;

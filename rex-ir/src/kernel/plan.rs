@@ -153,8 +153,8 @@ pub enum Plan {
         ty: TypeId,
         /// What it refers to.
         initializer: BodyText,
-        /// All threads find it by themselves; otherwise the leader does.
-        is_alike: bool,
+        /// Who finds that.
+        finder: Finder,
     },
     /// A barrier of the threads that execute the enclosing parallel.
     Barrier(Crew),
@@ -230,7 +230,10 @@ impl Plan {
             // They begin with a barrier.
             Plan::TeamSwitch { .. } | Plan::TeamReturn(_) => Beginning::Leader,
             // The threads only take the address.
-            Plan::Reference { is_alike: true, .. } => Beginning::Nobody,
+            Plan::Reference {
+                finder: Finder::Everybody,
+                ..
+            } => Beginning::Nobody,
             Plan::Reference { .. } => Beginning::Leader,
             Plan::Sequence(plans) => Beginning::of(plans),
             _ => Beginning::Everybody,
@@ -461,4 +464,15 @@ pub struct SectionsPlan {
     pub sections: Vec<Plan>,
     /// The threads wait for each other at the end.
     pub waits: bool,
+}
+
+/// Who finds what a reference of sequential code refers to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Finder {
+    /// Each thread by itself.
+    Everybody,
+    /// The leader.
+    Leader,
+    /// The leader, or it makes a temporary that lasts as long as the reference.
+    LeaderOrTemporary,
 }

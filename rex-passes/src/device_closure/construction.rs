@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 
 use indexmap::IndexSet;
 use rex_ir::headers;
+use rex_ir::item::Function;
 use rex_ir::names::{self, Name};
 use rex_ir::program::{Program, device_place};
 use rex_ir::symbol::{SymbolId, SymbolKind};
@@ -106,6 +107,19 @@ pub(super) fn begins_static_local(
     });
     !program.is_constexpr(symbol)
         && (is_object || reads_own_object || needs_code_of(program, symbol, Computed::All, known))
+}
+
+/// Whether running code begins a static member of a class template, each instantiation where it is named first.
+pub(super) fn begins_member_of_template(
+    program: &Program,
+    symbol: SymbolId,
+    known: &FxHashSet<SymbolId>,
+) -> bool {
+    let member = program.static_members.get(&symbol);
+    member.is_some_and(|member| member.is_of_template && !member.is_constant)
+        && !program.types.is_reference(program.symbols[symbol].ty)
+        && !program.is_constexpr(symbol)
+        && needs_code_of(program, symbol, Computed::All, known)
 }
 
 /// Whether a reference is bound to a whole object that is always there.
@@ -421,9 +435,17 @@ impl Begun<'_> {
     /// Whether the compiler computes a call of a function of the file.
     fn is_constexpr(self, name: &str) -> bool {
         let program = self.program;
-        let mut named = program.function_index.named(name).iter();
-        self.computed != Computed::Nothing
-            && named.any(|id| program.is_constexpr_function(&program.functions[*id]))
+        let named = program.function_index.named(name).iter();
+        let mut named = named.map(|id| &program.functions[*id]);
+        // What it gives then, running code does not.
+        let asks_compiler = |function: &Function| {
+            lex::identifiers(program.source(), function.body)
+                .any(|at| program.text(at).ends_with("is_constant_evaluated"))
+        };
+        named.any(|function| {
+            program.is_constexpr_function(function)
+                && (self.computed != Computed::Nothing || asks_compiler(function))
+        })
     }
 }
 
@@ -570,7 +592,7 @@ fn constructs_by_code(class: &str, name: &str) -> bool {
 }
 
 /// The declarations of data members in the body of a class and of those in it, each with that body.
-fn data_members<'p>(
+pub(super) fn data_members<'p>(
     program: &'p Program,
     class: &Record,
 ) -> impl Iterator<Item = (TextRange, Node<'p>)> {

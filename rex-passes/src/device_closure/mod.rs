@@ -10,6 +10,7 @@ mod objects;
 mod own_names;
 mod reach;
 mod reductions;
+mod reference_members;
 mod report;
 mod static_locals;
 mod variables;
@@ -73,6 +74,13 @@ fn device_code(cx: &mut PassCx<'_>) -> DeviceCode {
         .map(|symbol| (*symbol, storage(*symbol)))
         .collect();
     stored.sort_by_key(|(symbol, _)| device_place(&program.symbols[*symbol]));
+    let begins_member =
+        |symbol: &SymbolId| construction::begins_member_of_template(program, *symbol, &constructed);
+    let begun_members: Vec<SymbolId> = stored
+        .iter()
+        .map(|(symbol, _)| *symbol)
+        .filter(begins_member)
+        .collect();
     report::missing(cx, std::mem::take(&mut reached.missing));
     let mut left_out = report::left_out(cx, std::mem::take(&mut reached.perhaps_missing));
     left_out.extend(report::left_out_for_their_text(cx, &reached));
@@ -91,6 +99,12 @@ fn device_code(cx: &mut PassCx<'_>) -> DeviceCode {
         &static_locals::inside(cx.program, &static_locals, &texts),
     );
     static_locals::report(cx, &static_locals, &texts);
+    let all = static_locals::all(cx.program);
+    reference_members::report(
+        cx,
+        &stored,
+        &static_locals::inside(cx.program, &all, &texts),
+    );
     allocator_traits::report(cx, &texts);
 
     let program = &*cx.program;
@@ -105,6 +119,7 @@ fn device_code(cx: &mut PassCx<'_>) -> DeviceCode {
         own_names: own_names::written_out(program, &stored),
         variables: stored,
         static_locals,
+        begun_members,
         host_members,
         host_values,
         header_functions: reached.header_functions.into_iter().collect(),

@@ -34,12 +34,13 @@ pub(super) fn begun_by_code(program: &Program, known: &FxHashSet<SymbolId>) -> V
     found
 }
 
-fn all(program: &Program) -> impl Iterator<Item = SymbolId> {
+/// All static variables of functions, in source order.
+pub(super) fn all(program: &Program) -> Vec<SymbolId> {
     let symbols = program.symbols.iter();
     let locals = symbols.filter(|(_, it)| it.kind == SymbolKind::StaticLocal);
     let mut locals: Vec<SymbolId> = locals.map(|(id, _)| id).collect();
     locals.sort_by_key(|id| program.symbols[*id].declared_at.map(TextRange::start));
-    locals.into_iter()
+    locals
 }
 
 /// Those among variables that stand in texts of device code.
@@ -59,6 +60,7 @@ pub(super) fn inside(
 pub(super) fn report(cx: &mut PassCx<'_>, begun: &[SymbolId], texts: &[TextRange]) {
     let program = &*cx.program;
     let of_threads: Vec<SymbolId> = all(program)
+        .into_iter()
         .filter(|symbol| is_of_thread(program, *symbol))
         .collect();
     let of_threads = inside(program, &of_threads, texts).into_iter();

@@ -116,7 +116,7 @@ impl MacroTable {
         lookup_at: TextSize,
     ) -> Option<(TextRange, String)> {
         let how = (Inner::Structure, Whose::Project);
-        Stages::of(self, text, start, lookup_at, how)?.first(declares_variables)
+        Stages::of(self, text, start, lookup_at, how)?.variables()
     }
 
     /// Expands the macro call at a place of a derived text that stands for a part of a declaration, with its arguments.
@@ -343,16 +343,20 @@ const TYPE_WORDS: [&str; 14] = [
 
 /// Whether one of the statements of an expansion declares a variable.
 fn declares_variables(expansion: &[Piece]) -> bool {
+    statements_of(expansion).any(declares_variable)
+}
+
+/// The statements of an expansion that stand one behind the other.
+fn statements_of(expansion: &[Piece]) -> impl Iterator<Item = &[Piece]> {
     let mut depth = 0usize;
-    let mut statements = expansion.split(|piece| {
+    expansion.split(move |piece| {
         match piece.text.as_str() {
             "(" | "[" | "{" => depth += 1,
             ")" | "]" | "}" => depth = depth.saturating_sub(1),
             _ => {}
         }
         depth == 0 && piece.text == ";"
-    });
-    statements.any(declares_variable)
+    })
 }
 
 /// Whether a statement begins with a type and a name: `std::vector<int> *x = ..`.

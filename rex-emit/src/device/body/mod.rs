@@ -222,17 +222,10 @@ impl<'p> BodyPrinter<'p> {
                 name,
                 ty,
                 initializer,
-                is_alike,
+                finder,
             } => {
-                let declared = self.program.types.declare(*ty, name);
                 let initializer = self.text(initializer, indent);
-                let initializer = initializer.trim();
-                vec![match is_alike {
-                    true => format!("{declared} = {initializer};"),
-                    false => {
-                        format!("{declared} = *rex_leader([&] {{ return &({initializer}); }});")
-                    }
-                }]
+                self.reference(name, *ty, initializer.trim(), *finder)
             }
             Plan::Barrier(crew) => team::barrier(*crew).into_iter().collect(),
             Plan::Fence => vec!["__threadfence();".to_string()],

@@ -3,7 +3,7 @@
 use rex_ir::effects::has_effects;
 use rex_ir::expr::Expr;
 use rex_ir::kernel::{
-    BodyText, CasePlan, Crew, IterationSpace, KeptValue, ParallelPlan, Plan, RangeElement,
+    BodyText, CasePlan, Crew, Finder, IterationSpace, KeptValue, ParallelPlan, Plan, RangeElement,
     RangePlan, ReductionPlan, SectionsPlan,
 };
 use rex_ir::ty::{Category, TypeId, TypeKind};
@@ -14,6 +14,7 @@ use super::lines::{block, headed, step_in, unbraced};
 use super::loops::{first_before_last, keep_assigned, lastprivate_target, share};
 use super::{BLOCK_BARRIER, BodyPrinter, STEP};
 use crate::common::{classes, expr};
+use crate::device::references;
 use smol_str::SmolStr;
 
 impl BodyPrinter<'_> {
@@ -276,6 +277,49 @@ impl BodyPrinter<'_> {
         let mut lines = vec![format!("{iterator}, {end};"), BLOCK_BARRIER.to_string()];
         lines.extend(turn("for (; rex_item != rex_end; ++rex_item)"));
         block(lines)
+    }
+
+    /// A reference of sequential code.
+    pub(super) fn reference(
+        &self,
+        name: &str,
+        ty: TypeId,
+        value: &str,
+        finder: Finder,
+    ) -> Vec<String> {
+        let types = &self.program.types;
+        let declared = types.declare(ty, name);
+        match finder {
+            Finder::Everybody => vec![format!("{declared} = {value};")],
+            Finder::Leader => {
+                vec![format!(
+                    "{declared} = *rex_leader([&] {{ return &({value}); }});"
+                )]
+            }
+            Finder::LeaderOrTemporary => {
+                let to = types.object_type(ty);
+                let target = match types.mentions_auto(to) {
+                    true => format!("const rex_referred<decltype(({value}))>"),
+                    false => types.spell(to),
+                };
+                let binding = format!("{target}, decltype(({value}))");
+                let temporary = format!("rex_temporary<{binding}>");
+                let storage = format!("{name}__storage");
+                let given = references::value_of(value);
+                let mut lines = vec![
+                    format!("__shared__ rex_storage<{temporary}> {storage};"),
+                    format!(
+                        "{declared} = *rex_leader([&] {{ return rex_bind_at<{binding}>({storage}.bytes, {given}); }});"
+                    ),
+                ];
+                if classes::has_destructor(self.program, to) {
+                    lines.push(format!(
+                        "rex_destructor<{temporary}> {name}__end({storage}.rex_object());"
+                    ));
+                }
+                lines
+            }
+        }
     }
 
     /// What the leader stores first in an object of the team.

@@ -1,8 +1,9 @@
 //! Declarations of sequential code: replicated, shared, or the leader's own.
 
-use rex_ir::kernel::{BodyText, Crew, Plan, Prologue};
+use rex_ir::headers;
+use rex_ir::kernel::{BodyText, Crew, Finder, Plan, Prologue};
 use rex_ir::symbol::{SymbolId, SymbolKind};
-use rex_ir::ty::TypeKind;
+use rex_ir::ty::{TypeId, TypeKind};
 use rex_syntax::cst::Node;
 use rex_syntax::kind::{Field, Kind};
 use rex_syntax::{TextRange, TextSize, lex};
@@ -89,17 +90,11 @@ impl<'p> Team<'_, 'p> {
             let name = found.name.clone();
             let plan = match program.types.get(found.ty).kind {
                 TypeKind::Reference(to) => match self.referent(initializer, to) {
-                    Referent::Everybodys(initializer) => Plan::Reference {
+                    Referent::Found(initializer, finder) => Plan::Reference {
                         name,
                         ty: found.ty,
                         initializer,
-                        is_alike: true,
-                    },
-                    Referent::Leaders(initializer) => Plan::Reference {
-                        name,
-                        ty: found.ty,
-                        initializer,
-                        is_alike: false,
+                        finder,
                     },
                     Referent::Value(initializer) => Plan::Shared {
                         name,
@@ -150,7 +145,7 @@ impl<'p> Team<'_, 'p> {
     }
 
     /// What a reference of sequential code refers to.
-    fn referent(&self, initializer: Option<BodyText>, to: rex_ir::ty::TypeId) -> Referent {
+    fn referent(&self, initializer: Option<BodyText>, to: TypeId) -> Referent {
         let program = self.program();
         let Some(initializer) = initializer else {
             return Referent::Value(None);
@@ -173,11 +168,44 @@ impl<'p> Team<'_, 'p> {
                 | Kind::ParenthesizedExpression
         );
         if is_constant && !names_object {
-            return Referent::Value(Some(initializer));
+            if !self.may_give_object(node, to) {
+                return Referent::Value(Some(initializer));
+            }
+            let mut inner = initializer;
+            inner.range = node.range();
+            return Referent::Found(inner, Finder::LeaderOrTemporary);
         }
-        match self.is_same_place(node) {
-            true => Referent::Everybodys(initializer),
-            false => Referent::Leaders(initializer),
+        let finder = match self.is_same_place(node) {
+            true => Finder::Everybody,
+            false => Finder::Leader,
+        };
+        Referent::Found(initializer, finder)
+    }
+
+    /// Whether an expression that a reference to constants is bound to may be an object, or one of a derived class: what calls and choices give.
+    fn may_give_object(&self, node: Node<'p>, to: TypeId) -> bool {
+        match node.kind() {
+            Kind::ConditionalExpression | Kind::AssignmentExpression | Kind::CommaExpression => {
+                true
+            }
+            Kind::CallExpression => {
+                let callee = node.field(Field::Function).map_or("", |it| it.text());
+                let program = self.program();
+                let types = &program.types;
+                let name = callee.rsplit(['.', '>', ':']).next().unwrap_or(callee);
+                match types.record(to).map(|record| &types.records[record]) {
+                    Some(class) => class.name != *name,
+                    None => {
+                        let mut named = program.functions_named(name);
+                        named.any(|(_, function)| program.may_return_reference(function))
+                            || callee.ends_with('>')
+                            || headers::function_declarations(&program.unit, name)
+                                .iter()
+                                .any(|text| text.split('(').next().unwrap_or("").contains('&'))
+                    }
+                }
+            }
+            _ => false,
         }
     }
 
@@ -210,10 +238,8 @@ fn is_mutable(lambda: Node<'_>) -> bool {
 
 /// What a reference refers to.
 enum Referent {
-    /// An object that every thread can name.
-    Everybodys(BodyText),
-    /// An object that the leader finds.
-    Leaders(BodyText),
+    /// What this expression gives.
+    Found(BodyText, Finder),
     /// A value without a place of its own.
     Value(Option<BodyText>),
 }

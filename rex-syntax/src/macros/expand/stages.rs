@@ -4,9 +4,10 @@ use smol_str::SmolStr;
 use text_size::{TextRange, TextSize};
 
 use super::expander::{Expander, Inner};
-use super::{MacroTable, call_range};
+use super::{MacroTable, call_range, declares_variables, statements_of};
 use crate::expansion::HeaderOrigin;
-use crate::macros::pieces::Piece;
+use crate::lex::{self, TokenKind};
+use crate::macros::pieces::{Piece, pieces};
 use crate::macros::render::render;
 
 /// The expansions of a call, each of one macro more than the one before it.
@@ -61,6 +62,36 @@ impl<'m> Stages<'m> {
     ) -> Option<(TextRange, String)> {
         let found = self.by_ref().find(|expansion| is_looked_for(expansion))?;
         self.rendered(&found)
+    }
+
+    /// The first expansion that declares variables, with the macros that begin its statements and declare variables themselves.
+    pub(super) fn variables(mut self) -> Option<(TextRange, String)> {
+        let mut found = self
+            .by_ref()
+            .find(|expansion| declares_variables(expansion))?;
+        while let Some(name) = self.declaring_macro(&found) {
+            self.n_left = self.n_left.checked_sub(1)?;
+            self.expander.wanted.insert(name, true);
+            found = self.expander.expand(self.pieces.clone())?;
+        }
+        self.rendered(&found)
+    }
+
+    /// A macro that begins a statement of an expansion and stands for declarations of variables, with others behind them or not.
+    fn declaring_macro(&self, expansion: &[Piece]) -> Option<SmolStr> {
+        let mut firsts = statements_of(expansion).filter_map(|statement| statement.first());
+        let declares = |first: &&Piece| {
+            let def = self.expander.macros.lookup_at(&first.text, self.lookup_at);
+            first.kind == TokenKind::Identifier
+                && self.expander.wanted.get(&first.text) != Some(&true)
+                && def.is_some_and(|def| {
+                    let body = pieces(&def.body, lex::whole(&def.body));
+                    def.origin != HeaderOrigin::System
+                        && body.iter().any(|piece| piece.text == ";")
+                        && declares_variables(&body)
+                })
+        };
+        firsts.find(declares).map(|first| first.text.clone())
     }
 
     /// The last expansion, which begins with no macro any more.

@@ -218,14 +218,16 @@ fn left_out(program: &Program, function: &Function) -> String {
 }
 
 impl Device<'_> {
-    /// Whether the device file has the function with this path that a line instantiates: others are the host's.
+    /// Whether the device file has the function with this path that a line instantiates, or one that leads to kernels: others are the host's.
     pub(super) fn defines_instantiated(&self, path: &str) -> bool {
         let mut words = path.rsplit("::").map(str::trim);
         let (name, around) = (words.next(), words.next());
-        let functions = self.program.device_code.functions.iter();
+        let functions = self.program.functions.iter();
         functions
-            .map(|device| &self.program.functions[device.function])
-            .any(|function| {
+            .filter(|(id, _)| {
+                self.is_device_function(*id) || self.program.instances.of_function(*id).is_some()
+            })
+            .any(|(_, function)| {
                 let class = function.class.as_deref();
                 Some(function.name.as_str()) == name && (class.is_none() || class == around)
             })

@@ -138,6 +138,20 @@ pub fn function_declaration(unit: &Unit, name: &str) -> Option<HeaderFunction> {
     })
 }
 
+/// The function of this name that a header of the project defines, whatever headers of the system declare.
+pub fn project_definition(unit: &Unit, name: &str) -> Option<HeaderFunction> {
+    let index = unit.expansion.as_deref()?.declarations();
+    let all = index.all(name, DeclKind::Function).into_iter();
+    let mut defined = all.filter(is_definition);
+    defined.find_map(|found| match found.origin {
+        HeaderOrigin::User { file } => Some(HeaderFunction {
+            text: found.text.to_string(),
+            project_file: Some(file),
+        }),
+        HeaderOrigin::Main | HeaderOrigin::System => None,
+    })
+}
+
 /// Whether a header of the system gives a type this name.
 pub fn system_declares_type(unit: &Unit, name: &str) -> bool {
     find(unit, name, DeclKind::Typedef).is_some_and(|found| found.origin == HeaderOrigin::System)

@@ -11,7 +11,7 @@ use rex_syntax::lex::{self, TokenKind};
 use rex_syntax::source::Language;
 use smol_str::SmolStr;
 
-use crate::headers::{find, fragments, function_declaration, names_of};
+use crate::headers::{find, fragments, function_declaration, names_of, project_definition};
 use crate::keywords::is_name_in_c;
 use crate::program::Program;
 use crate::region::CapturedObject;
@@ -22,7 +22,12 @@ pub fn needed_headers(program: &Program) -> Vec<SmolStr> {
         return Vec::new();
     };
     let names = program.device_code.header_functions.iter();
-    let called = names.filter_map(|name| function_declaration(&program.unit, name)?.project_file);
+    let called = names.filter_map(|name| {
+        let declared = || function_declaration(&program.unit, name);
+        project_definition(&program.unit, name)
+            .or_else(declared)?
+            .project_file
+    });
     let mut headers: Vec<SmolStr> = Vec::new();
     for header in expansion
         .headers_with_device_directives()

@@ -277,6 +277,9 @@ impl<'p> Search<'p> {
             found = true;
             self.take(id);
         }
+        if !found && self.may_be_of_project(call) {
+            self.take_from_elsewhere(call);
+        }
         if found || is_replaced || device_functions::is_known(&call.name) {
             // The device has it from elsewhere, and a prototype in a header of C would say that C++ names it.
             if !found
@@ -304,13 +307,20 @@ impl<'p> Search<'p> {
             && program.macro_at(&call.name, call.at).is_none()
     }
 
+    /// Whether a call with the name of a library function may be one of a function that a header of the project defines in a namespace.
+    fn may_be_of_project(&self, call: &Call) -> bool {
+        let program = self.program;
+        let is_of_library = self.program.text(call.at).starts_with("std::");
+        program.language() == Language::Cxx
+            && device_functions::is_known(&call.name)
+            && !is_of_library
+            && headers::project_definition(&program.unit, &call.name).is_some()
+    }
+
     /// Takes a function of a header or of another file.
     fn take_from_elsewhere(&mut self, call: &Call) {
         let program = self.program;
-        if let Some(declaration) = headers::function_declaration(&program.unit, &call.name)
-            && declaration.project_file.is_some()
-            && declaration.is_defined()
-        {
+        if let Some(declaration) = headers::project_definition(&program.unit, &call.name) {
             self.reached.header_functions.insert(call.name.clone());
             let text = &declaration.text;
             let names = lex::identifiers(text, lex::whole(text));

@@ -466,11 +466,14 @@ impl<'t> Iterator for Descendants<'t> {
     }
 }
 
-/// Gives types that the view spells like other types their own kind and extent again.
+/// Gives types that the view spells like other types or like names their own kind and extent again.
 fn restore_types(nodes: &mut [Entry], text: &str, original: &str) {
-    let types = nodes
-        .iter_mut()
-        .filter(|entry| matches!(entry.kind, Kind::PrimitiveType | Kind::TypeIdentifier));
+    let types = nodes.iter_mut().filter(|entry| {
+        matches!(
+            entry.kind,
+            Kind::PrimitiveType | Kind::TypeIdentifier | Kind::Identifier
+        )
+    });
     for entry in types {
         let range = TextRange::new(entry.start, entry.end);
         let written = lex::slice(original, range);
@@ -480,7 +483,9 @@ fn restore_types(nodes: &mut [Entry], text: &str, original: &str) {
         if entry.kind == Kind::PrimitiveType {
             entry.kind = Kind::TypeIdentifier;
             entry.end = entry.start + TextSize::of(written.trim_end());
-        } else if written.contains("omplex") {
+        } else if written.starts_with("decltype") && written.ends_with(')') {
+            entry.kind = Kind::Decltype;
+        } else if entry.kind == Kind::TypeIdentifier && written.contains("omplex") {
             entry.kind = Kind::SizedTypeSpecifier;
         }
     }

@@ -493,6 +493,10 @@ mod tests {
             "f<int>( T::type{}, T::B<int>::u(n)); void g(typename T::u x, typename T::v (*y)(int));",
         );
         check(
+            "auto i = decltype(n){0}; return decltype(n)(i); decltype(n) (*f)(int); decltype(n) j;",
+            "auto i = decltype_n_{0}; return decltype_n_(i); decltype(n) (*f)(int); decltype(n) j;",
+        );
+        check(
             "struct S { int x : 3; unsigned : 0; };",
             "struct S { int x : 3; };",
         );

@@ -189,7 +189,8 @@ impl Host<'_> {
             };
             let is_list = source[usize::from(start)..].starts_with('{');
             let is_assigned = outside.ends_with('=');
-            if is_assigned && !is_list {
+            let is_initialized = outside.ends_with(canonical.variable.as_str());
+            if is_assigned && !is_list || !is_assigned && !is_initialized {
                 continue;
             }
             let open = if is_assigned { "(" } else { " = (" };

@@ -207,7 +207,7 @@ impl Builder<'_> {
         )
     }
 
-    /// The variable of a loop of the construct in a clause that gives it another attribute than the loop does.
+    /// The variable of a loop of the construct in a clause of the loop's directive that gives it another attribute than the loop does. Around that directive, it may have any.
     fn counted_otherwise(&self, construct: &Construct, listed: &DataSharing) -> Option<Diagnostic> {
         let is_other = matches!(
             listed.attribute,
@@ -215,7 +215,9 @@ impl Builder<'_> {
                 | SharingAttribute::Firstprivate
                 | SharingAttribute::Reduction { .. }
         );
-        let nest = &self.nests[construct.nest.filter(|_| is_other)?];
+        let of_loop = &self.unit.directives[*construct.directives.last()?];
+        let is_at_loop = of_loop.range.contains_range(listed.at);
+        let nest = &self.nests[construct.nest.filter(|_| is_other && is_at_loop)?];
         let symbol = &self.symbols[listed.symbol];
         let counts = |it: &&CanonicalLoop| !it.declares_variable && it.variable == symbol.name;
         let counted = nest.loops.iter().find(counts)?;

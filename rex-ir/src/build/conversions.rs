@@ -9,7 +9,7 @@ use smol_str::{SmolStr, format_smolstr};
 
 use super::Builder;
 use super::names::last_component;
-use super::types::declared_name;
+use super::types::{declared_name, named_by_decltype};
 use crate::headers;
 use crate::item::Function;
 use crate::library;
@@ -153,13 +153,10 @@ impl<'u> Builder<'u> {
             if node.kind() != Kind::Decltype {
                 continue;
             }
-            let operand = node.only_child();
-            let Some(operand) = operand.filter(|it| it.kind() == Kind::Identifier) else {
+            let Some(operand) = named_by_decltype(node.text()) else {
                 continue;
             };
-            let found = self
-                .scopes
-                .resolve(&self.symbols, operand.text(), operand.range());
+            let found = self.scopes.resolve(&self.symbols, operand, node.range());
             let is_object = found.is_some_and(|id| {
                 let symbol = &self.symbols[id];
                 let is_known = self.types.category(symbol.ty) != Category::Unknown
@@ -173,10 +170,8 @@ impl<'u> Builder<'u> {
                     true => "",
                     false => "typename ",
                 };
-                let named = format_smolstr!(
-                    "{word}std::remove_reference<decltype({})>::type",
-                    operand.text()
-                );
+                let named =
+                    format_smolstr!("{word}std::remove_reference<decltype({operand})>::type");
                 self.conversions.push((node.range(), named));
             }
         }

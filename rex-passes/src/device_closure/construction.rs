@@ -360,7 +360,7 @@ impl Begun<'_> {
         let is_constant = types.get(found.ty).is_const && is_scalar;
         let value = found.initializer.filter(|_| is_constant);
         !program.is_constexpr(inner)
-            && !value.is_some_and(|value| self.deeper().is_some_and(|it| !it.by_value(value)))
+            && value.is_none_or(|value| self.deeper().is_none_or(|it| it.by_value(value)))
     }
 
     /// Whether a type is a parameter of a template, which may stand for a class.

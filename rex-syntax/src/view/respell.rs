@@ -69,6 +69,11 @@ impl Scan<'_> {
                 }
                 length
             }
+            "decltype" | "__typeof__" | "__typeof"
+                if self.language == Language::Cxx && self.begins_decltype_temporary(idx) =>
+            {
+                self.join(idx, self.call_length(idx), mask)
+            }
             "__typeof__" | "__typeof" if self.language == Language::Cxx && self.opens(idx + 1) => {
                 self.blank_tokens(idx, idx, mask);
                 mask.put(token.range.start(), "decltype");
@@ -166,17 +171,60 @@ impl Scan<'_> {
 
     /// Whether `typename` begins an object in an expression, `f(typename T::type{}, n)`, where the grammar wants a declaration.
     fn begins_temporary(&self, idx: usize) -> bool {
-        let is_value_place = matches!(
-            self.before(idx),
-            "(" | "," | "=" | "{" | "?" | ":" | "return" | "+" | "-" | "*" | "<<" | "&&" | "||"
-        );
         let name = idx + 1 + usize::from(self.token_text(idx + 1) == "::");
-        let end = self.type_name_end(name).filter(|_| is_value_place);
-        end.is_some_and(|end| match self.token_text(end) {
+        let end = self.type_name_end(name);
+        self.is_value_place(idx) && end.is_some_and(|end| self.is_value_list(end))
+    }
+
+    /// The same of `decltype(x)`, which the grammar has in declarations only: `decltype(n){0}`, `decltype(n)(0)`.
+    fn begins_decltype_temporary(&self, idx: usize) -> bool {
+        self.opens(idx + 1)
+            && self.is_value_place(idx)
+            && self.is_value_list(self.closing(idx + 1) + 1)
+    }
+
+    /// Whether what begins at a token is a value, for what is in front of it.
+    fn is_value_place(&self, idx: usize) -> bool {
+        matches!(
+            self.before(idx),
+            "(" | ","
+                | "="
+                | "{"
+                | "["
+                | "?"
+                | ":"
+                | "return"
+                | "+"
+                | "-"
+                | "*"
+                | "/"
+                | "%"
+                | "<<"
+                | ">>"
+                | "&&"
+                | "||"
+                | "|"
+                | "^"
+                | "!"
+                | "=="
+                | "!="
+                | "<="
+                | ">="
+                | "+="
+                | "-="
+                | "*="
+                | "/="
+                | "%="
+        )
+    }
+
+    /// Whether a list of values begins at a token: `{0}` or `(0)`, and not the `(*` of a declarator.
+    fn is_value_list(&self, idx: usize) -> bool {
+        match self.token_text(idx) {
             "{" => true,
-            "(" => !matches!(self.token_text(end + 1), "*" | "&" | "&&"),
+            "(" => !matches!(self.token_text(idx + 1), "*" | "&" | "&&"),
             _ => false,
-        })
+        }
     }
 
     /// `case 1 ... 5:` keeps its first value.
@@ -222,11 +270,17 @@ impl Scan<'_> {
         if length == 0 || (begins_type && !is_expression) {
             return 0;
         }
-        let ends = [idx, idx + length - 1].map(|at| self.tokens.get(at).map(|token| token.range));
+        self.join(idx, length, mask)
+    }
+
+    /// Makes one name of some tokens. Returns how many they are.
+    fn join(&self, idx: usize, n_tokens: usize, mask: &mut Mask) -> usize {
+        let last = (idx + n_tokens).checked_sub(1);
+        let ends = [Some(idx), last].map(|at| Some(self.tokens.get(at?)?.range));
         if let [Some(start), Some(end)] = ends {
             mask.join(start.cover(end));
         }
-        length
+        n_tokens
     }
 
     /// `a.operator+(b)`: the operator's name becomes one name.
@@ -241,11 +295,7 @@ impl Scan<'_> {
             }
             _ => symbol + 1,
         };
-        let ends = [idx, end - 1].map(|at| self.tokens.get(at).map(|token| token.range));
-        if let [Some(start), Some(end)] = ends {
-            mask.join(start.cover(end));
-        }
-        end - idx
+        self.join(idx, end - idx, mask)
     }
 
     /// Whether a token is an operator that no type without declared names has.

@@ -41,7 +41,7 @@ impl Builder<'_> {
                     .find(|child| child.kind() == Kind::TypeDescriptor)?;
                 Some(self.descriptor_type(ty, at))
             }
-            Kind::PrimitiveType => Some(self.specifier_type(function, at)),
+            Kind::PrimitiveType | Kind::Decltype => Some(self.specifier_type(function, at)),
             Kind::FieldExpression => self.member_call_type(function, at),
             Kind::LambdaExpression => self.lambda_result(function),
             _ => None,

@@ -132,18 +132,16 @@ impl Builder<'_> {
                 self.types.named(text, meaning)
             }
             Kind::PlaceholderTypeSpecifier | Kind::Auto => self.types.named(text, Meaning::Auto),
-            Kind::Decltype => self.declared_type_of(node, &text, at),
+            Kind::Decltype => self.declared_type_of(&text, at),
             Kind::DependentType => self.types.named(text, Meaning::Dependent),
             _ => self.types.named(text, Meaning::Unknown),
         }
     }
 
     /// `decltype(x)`, `typeof` is not one: where the type of its operand is not known, the compiler tells.
-    fn declared_type_of(&mut self, node: Node<'_>, text: &str, at: TextRange) -> TypeId {
-        let operand = node.only_child();
-        let known = operand
-            .filter(|operand| operand.kind() == Kind::Identifier)
-            .and_then(|operand| self.scopes.resolve(&self.symbols, operand.text(), at))
+    fn declared_type_of(&mut self, text: &str, at: TextRange) -> TypeId {
+        let known = named_by_decltype(text)
+            .and_then(|operand| self.scopes.resolve(&self.symbols, operand, at))
             .map(|symbol| &self.symbols[symbol])
             .filter(|symbol| symbol.kind.is_variable())
             .map(|symbol| symbol.ty);
@@ -328,6 +326,14 @@ fn first_enumerator<'t>(specifier: Node<'t>) -> Option<&'t str> {
         .children()
         .find(|child| child.kind() == Kind::Enumerator)?;
     first.field(Field::Name).map(|name| name.text())
+}
+
+/// The name that a `decltype` is of, if it is of one.
+pub(super) fn named_by_decltype(text: &str) -> Option<&str> {
+    let operand = text.strip_prefix("decltype")?.trim_start();
+    let name = operand.strip_prefix('(')?.strip_suffix(')')?.trim();
+    let is_name = |c: char| c.is_alphanumeric() || c == '_';
+    (!name.is_empty() && name.chars().all(is_name)).then_some(name)
 }
 
 pub(super) fn is_typeof(text: &str) -> bool {

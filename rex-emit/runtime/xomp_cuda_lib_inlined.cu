@@ -52,16 +52,14 @@ REX_DEVICE unsigned rex_acquire(const unsigned *word) {
 #endif
 }
 
-/// Room for a static variable of a function, which the first thread that comes constructs. Behind rex_begin it is there.
-template <typename Value> struct __attribute__((__visibility__("default"))) rex_once {
-  alignas(Value) unsigned char bytes[sizeof(Value)];
+/// How far a static variable of a function is, which the first thread that comes constructs. Behind rex_begin it is there.
+struct rex_progress {
   unsigned state; // 0: there is nothing, 1: a thread is at it, 2: the object is there
-  REX_DEVICE Value &rex_object() { return *reinterpret_cast<Value *>(bytes); }
-  template <typename Construct> REX_DEVICE void rex_begin(Construct construct) {
+  template <typename Construct> REX_DEVICE void rex_begin(void *place, Construct construct) {
     // The threads of a warp that wait must not keep the one that constructs from going on.
     for (rex_patience patience; rex_acquire(&state) != 2u;) {
       if (atomicCAS(&state, 0u, 1u) == 0u) {
-        construct(bytes);
+        construct(place);
         __threadfence();
         atomicExch(&state, 2u);
       } else {
@@ -69,6 +67,14 @@ template <typename Value> struct __attribute__((__visibility__("default"))) rex_
       }
     }
   }
+};
+
+/// Room for such a variable that the runtime does not look for.
+template <typename Value> struct __attribute__((__visibility__("default"))) rex_once {
+  alignas(Value) unsigned char bytes[sizeof(Value)];
+  rex_progress progress;
+  REX_DEVICE Value &rex_object() { return *reinterpret_cast<Value *>(bytes); }
+  template <typename Construct> REX_DEVICE void rex_begin(Construct construct) { progress.rex_begin(bytes, construct); }
 };
 
 /// A critical section of the threads of a warp that come to it together: the first of them takes the lock for all, they

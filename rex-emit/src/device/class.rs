@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use indexmap::IndexSet;
 use rex_ir::item::{Function, FunctionId};
 use rex_ir::kernel::Kernel;
 use rex_ir::program::{DeviceFunction, Program};
@@ -17,8 +18,9 @@ use rex_syntax::layout::indent_at;
 use rex_syntax::source::Language;
 use rex_syntax::{TextRange, TextSize, lex, places};
 use rustc_hash::FxHashMap;
+use smol_str::{SmolStr, format_smolstr};
 
-use super::overriding::Overriding;
+use super::overriding::{Overriding, plain_name};
 use super::{function, instances, kernel, references, static_locals, statics};
 use crate::common::closures::wrapped;
 use crate::common::conditionals;
@@ -42,7 +44,7 @@ pub(super) fn untagged_head(program: &Program, record: &Record) -> String {
 pub(super) struct Classes<'p> {
     program: &'p Program,
     /// The names of virtual functions of which some are host code: those that override each other must be of one kind.
-    virtuals_of_host: BTreeSet<&'p str>,
+    virtuals_of_host: BTreeSet<SmolStr>,
     /// The classes that override virtual functions of headers, which are host code.
     overriding: Overriding,
     /// Member functions that class bodies declare without defining, in source order.
@@ -184,12 +186,11 @@ impl<'p> Classes<'p> {
         }
         for method in places::inside(&self.methods, range, |method| *method) {
             if !is_in(&replaced, *method) {
-                let words = lex::significant_tokens(program.source(), *method)
-                    .map(|token| token.text(program.source()));
-                let is_of_host = self.overriding.names_any(*method, words)
-                    || !self.virtuals_of_host.is_empty()
-                        && lex::identifiers(program.source(), *method)
-                            .any(|at| self.virtuals_of_host.contains(program.text(at)));
+                let words: Vec<&str> = lex::significant_tokens(program.source(), *method)
+                    .map(|token| token.text(program.source()))
+                    .collect();
+                let is_of_host = self.overriding.names_any(*method, words.iter().copied())
+                    || self.is_virtual_of_host(&words);
                 if !is_of_host {
                     edits.insert(method.start() - range.start(), 0, BOTH_SIDES);
                 }
@@ -254,6 +255,17 @@ impl<'p> Classes<'p> {
         let text = function::declare_team_form(program, &function.name, whole)?;
         let indent = indent_at(program.source(), whole.start());
         Some((whole, format!("\n{indent}{text}")))
+    }
+
+    /// Whether a declared member function is one of the virtual functions that are host code, by its words.
+    fn is_virtual_of_host(&self, words: &[&str]) -> bool {
+        let names = &self.virtuals_of_host;
+        let before = std::iter::once("").chain(words.iter().copied());
+        !names.is_empty()
+            && before.zip(words).any(|(before, word)| match before {
+                "~" => names.contains(&*format_smolstr!("~{word}")),
+                _ => names.contains(*word),
+            })
     }
 
     /// What kernels need in class bodies: the member functions that have their bodies, and the rights of friends; and the objects of static members.
@@ -328,13 +340,56 @@ fn is_of_host(program: &Program, id: FunctionId) -> bool {
 }
 
 /// The names of virtual functions of which some are host code: those that override each other must be of one kind.
-fn virtual_functions_of_host(program: &Program) -> BTreeSet<&str> {
+fn virtual_functions_of_host(program: &Program) -> BTreeSet<SmolStr> {
     let is_of_host =
         |id: FunctionId| program.instances.of_function(id).is_some() || is_of_host(program, id);
-    program
+    let of_host: Vec<&Function> = program
         .functions
         .iter()
-        .filter(|(id, function)| function.is_virtual() && is_of_host(*id))
-        .map(|(_, function)| &*function.name)
-        .collect()
+        .filter(|(id, _)| is_of_host(*id))
+        .map(|(_, function)| function)
+        .collect();
+    let virtuals = of_host.iter().filter(|function| function.is_virtual());
+    let names = virtuals.map(|function| function.name.clone());
+    names.chain(destructors_like(program, &of_host)).collect()
+}
+
+/// The destructors among functions, and those of the classes that have bases in common with theirs, where one is virtual.
+fn destructors_like(program: &Program, functions: &[&Function]) -> Vec<SmolStr> {
+    let types = &program.types;
+    let destructors = functions.iter().filter(|it| it.name.starts_with('~'));
+    let classes = destructors.filter_map(|it| it.membership.as_ref()?.record);
+    let mut related: IndexSet<&str> = classes.map(|id| &*types.records[id].name).collect();
+    let own: Vec<&Record> = types
+        .records
+        .values()
+        .filter(|it| it.body.is_some())
+        .collect();
+    // Bases of these, and what has such bases, until there are no more.
+    let mut n_known = 0;
+    while n_known < related.len() {
+        n_known = related.len();
+        for class in &own {
+            let mut bases = class.bases.iter().map(|base| plain_name(base));
+            if related.contains(&*class.name) {
+                related.extend(bases);
+            } else if bases.any(|base| related.contains(base)) {
+                related.insert(&class.name);
+            }
+        }
+    }
+    let has_virtual = |class: &&&Record| {
+        let body = class.body.filter(|_| related.contains(&*class.name));
+        let tokens = body.map(|body| lex::significant_tokens(program.source(), body));
+        let words = tokens.into_iter().flatten();
+        let words: Vec<&str> = words.map(|it| it.text(program.source())).collect();
+        words.windows(2).any(|pair| pair == ["virtual", "~"])
+    };
+    match own.iter().find(has_virtual) {
+        Some(_) => related
+            .iter()
+            .map(|name| format_smolstr!("~{name}"))
+            .collect(),
+        None => Vec::new(),
+    }
 }

@@ -48,6 +48,12 @@ impl Overriding {
     }
 }
 
+/// The name of a base without its namespaces and arguments.
+pub(super) fn plain_name(base: &str) -> &str {
+    let plain = base.split('<').next().unwrap_or_default();
+    plain.rsplit("::").next().unwrap_or_default().trim()
+}
+
 /// The classes of headers among the bases of a class, and among those of its bases.
 fn bases_of_headers(program: &Program, record: RecordId) -> IndexSet<SmolStr> {
     let types = &program.types;
@@ -57,11 +63,8 @@ fn bases_of_headers(program: &Program, record: RecordId) -> IndexSet<SmolStr> {
         classes.any(|class| class.name == name && class.body.is_some())
     };
     let bases = classes.iter().flat_map(|id| &types.records[*id].bases);
-    let plain = bases.map(|base| {
-        let plain = base.split('<').next().unwrap_or_default();
-        plain.rsplit("::").next().unwrap_or_default().trim()
-    });
-    plain
+    bases
+        .map(|base| plain_name(base))
         .filter(|name| !is_own(name))
         .map(SmolStr::new)
         .collect()

@@ -28,6 +28,9 @@ use crate::common::classes;
 /// What the code that constructs an object calls its place.
 pub(super) const PLACE: &str = "rex_at";
 
+/// What says how far a static member is.
+pub(super) const PROGRESS: &str = "rex_begun";
+
 /// What stands in place of the parts of such declarations in a range that are no values.
 pub(super) fn words(program: &Program, range: TextRange) -> Vec<(TextRange, SmolStr)> {
     let begun = program.device_code.static_locals.iter();

@@ -16,7 +16,7 @@ use smol_str::SmolStr;
 use super::class::BOTH_SIDES;
 use super::kernel::{STEP, declare_pointer};
 use super::references::{reference_to, with_objects};
-use super::static_locals::PLACE;
+use super::static_locals::{PLACE, PROGRESS};
 use crate::common::classes;
 
 /// A static data member that device code has an object of.
@@ -422,8 +422,9 @@ impl<'p> Member<'p> {
         {
             let ty = types.spell(ty);
             let statement = self.new_object(PLACE, value);
+            // The runtime finds the object by its name, and compares sizes.
             return format!(
-                " {{ static rex_once<{ty}> {object}; {object}.rex_begin([&](void *{PLACE}) {{ {statement} }}); return {object}.rex_object(); }}"
+                " {{ static rex_storage<{ty}> {object}; static rex_progress {PROGRESS}; {PROGRESS}.rex_begin(&{object}, [&](void *{PLACE}) {{ {statement} }}); return {object}.rex_object(); }}"
             );
         }
         let declared = types.declare(ty, object);

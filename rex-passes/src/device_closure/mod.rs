@@ -106,6 +106,7 @@ fn device_code(cx: &mut PassCx<'_>) -> DeviceCode {
         &static_locals::inside(cx.program, &all, &texts),
     );
     allocator_traits::report(cx, &texts);
+    report::member_functions_of_host(cx);
 
     let program = &*cx.program;
     let host_members = members::of_host(program, &reached.functions, &variables);

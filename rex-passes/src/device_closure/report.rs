@@ -191,6 +191,35 @@ pub(super) fn members_of_templates(cx: &mut PassCx<'_>, variables: &[(SymbolId, 
     }
 }
 
+/// The host's pointers to member functions are addresses of host code, which a processor that runs it as the device's own can call, and no other.
+pub(super) fn member_functions_of_host(cx: &mut PassCx<'_>) {
+    let program = &*cx.program;
+    let mut seen = IndexSet::new();
+    let mut found = Vec::new();
+    for capture in program.regions.values().flat_map(|it| &it.captures) {
+        let CapturedObject::Variable(symbol) = capture.object else {
+            continue;
+        };
+        let types = &program.types;
+        let spelled = types.spell(types.desugar(program.symbols[symbol].ty));
+        if spelled.contains("::*)(") && seen.insert(symbol) {
+            let name = program.name(symbol);
+            let headline =
+                format!("`{name}` points to a member function of the host, which GPUs cannot call");
+            let diagnostic = cx
+                .diagnostic(Code::UnsupportedCapture, capture.at, headline)
+                .with_severity(Severity::Warning)
+                .with_help(format!(
+                    "let `{name}` get its value inside the region, or make it a `declare target` variable"
+                ));
+            found.push(diagnostic);
+        }
+    }
+    for diagnostic in found {
+        cx.diagnostics.push(diagnostic);
+    }
+}
+
 /// A variable that functions of the device name is there as long as the program runs, so that maps of it move nothing.
 pub(super) fn maps_without_effect(cx: &mut PassCx<'_>, variables: &[(SymbolId, DeviceStorage)]) {
     let program = &*cx.program;

@@ -222,15 +222,12 @@ impl Device<'_> {
     pub(super) fn defines_instantiated(&self, path: &str) -> bool {
         let mut words = path.rsplit("::").map(str::trim);
         let (name, around) = (words.next(), words.next());
-        let functions = self.program.functions.iter();
-        functions
-            .filter(|(id, _)| {
-                self.is_device_function(*id) || self.program.instances.of_function(*id).is_some()
-            })
-            .any(|(_, function)| {
-                let class = function.class.as_deref();
-                Some(function.name.as_str()) == name && (class.is_none() || class == around)
-            })
+        let mut named = self.program.functions_named(name.unwrap_or_default());
+        named.any(|(id, function)| {
+            let class = function.class.as_deref();
+            (class.is_none() || class == around)
+                && (self.is_device_function(id) || self.program.instances.of_function(id).is_some())
+        })
     }
 }
 

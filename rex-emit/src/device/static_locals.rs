@@ -189,6 +189,14 @@ impl Shape {
             false => Shape::Parentheses,
         }
     }
+
+    /// What a value needs around it to stand behind a type or to be an object.
+    fn parentheses(self) -> [&'static str; 2] {
+        match self {
+            Shape::Expression => ["(", ")"],
+            Shape::Absent | Shape::Parentheses | Shape::Braces => ["", ""],
+        }
+    }
 }
 
 /// A static variable.
@@ -204,15 +212,20 @@ impl Local<'_> {
         self.declaration.program
     }
 
+    /// What stands in front of a type that the compiler deduces.
+    fn qualifier(&self, ty: TypeId) -> &'static str {
+        match self.program().types.get(ty).is_const {
+            true => "const ",
+            false => "",
+        }
+    }
+
     fn object(&self) -> Around {
         let types = &self.program().types;
         let ty = types.spell(self.ty);
         let object = reference_to(types, self.ty, self.name);
         let cast = reference_to(types, self.ty, "");
-        let [open, close] = match self.shape {
-            Shape::Expression => ["(", ")"],
-            Shape::Absent | Shape::Parentheses | Shape::Braces => ["", ""],
-        };
+        let [open, close] = self.shape.parentheses();
         let is_list = self.shape == Shape::Braces;
         let new = classes::new_head(PLACE, &ty, is_list);
         self.begun([&ty, &object, &cast], &format!("{new}{open}"), close)
@@ -221,11 +234,7 @@ impl Local<'_> {
     /// `static auto x = f();`
     fn deduced(&self) -> Around {
         let first = namer::static_local_value(self.name);
-        let qualifier = match self.program().types.get(self.ty).is_const {
-            true => "const ",
-            false => "",
-        };
-        let ty = format!("{qualifier}decltype({first}())");
+        let ty = format!("{}decltype({first}())", self.qualifier(self.ty));
         let reference = format!("{ty} &");
         let object = format!("{reference}{}", self.name);
         let statement = format!("::new ({PLACE}) rex_object<{ty}>({first}())");
@@ -263,20 +272,13 @@ impl Local<'_> {
         let once = namer::static_local(self.name);
         let (ty, object) = match types.mentions_auto(to) {
             true => {
-                let qualifier = match types.get(to).is_const {
-                    true => "const ",
-                    false => "",
-                };
-                let ty = format!("{qualifier}rex_referred<decltype({first}())>");
+                let ty = format!("{}rex_referred<decltype({first}())>", self.qualifier(to));
                 (ty.clone(), format!("{ty} &{}", self.name))
             }
             false => (types.spell(to), reference_to(types, to, self.name)),
         };
         // An object in parentheses is an object, not a value.
-        let [open, close] = match self.shape {
-            Shape::Expression => ["(", ")"],
-            Shape::Absent | Shape::Parentheses | Shape::Braces => ["", ""],
-        };
+        let [open, close] = self.shape.parentheses();
         let lines = [
             format!("{close}; }};"),
             format!("static rex_once<rex_object<{ty}> *> {once};"),

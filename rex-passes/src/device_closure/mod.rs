@@ -99,12 +99,7 @@ fn device_code(cx: &mut PassCx<'_>) -> DeviceCode {
         &static_locals::inside(cx.program, &static_locals, &texts),
     );
     static_locals::report(cx, &static_locals, &texts);
-    let all = static_locals::all(cx.program);
-    reference_members::report(
-        cx,
-        &stored,
-        &static_locals::inside(cx.program, &all, &texts),
-    );
+    reference_members::report(cx, &stored, &texts);
     allocator_traits::report(cx, &texts);
     report::member_functions_of_host(cx);
 

@@ -15,21 +15,23 @@ use rex_syntax::kind::{Field, Kind};
 use rex_syntax::source::Language;
 
 use super::construction::data_members;
+use super::static_locals;
 use crate::pass::PassCx;
 
-/// Reports the variables and static variables of functions with such references.
+/// Reports the variables, and the static variables in `texts` of device code, with such references.
 pub(super) fn report(
     cx: &mut PassCx<'_>,
     variables: &[(SymbolId, DeviceStorage)],
-    static_locals: &[SymbolId],
+    texts: &[TextRange],
 ) {
     let program = &*cx.program;
     if program.language() != Language::Cxx {
         return;
     }
     let variables = variables.iter().map(|(symbol, _)| symbol);
+    let static_locals = static_locals::inside(program, &static_locals::all(program), texts);
     let found: Vec<Diagnostic> = variables
-        .chain(static_locals)
+        .chain(&static_locals)
         .filter_map(|symbol| diagnostic(cx, *symbol))
         .collect();
     for diagnostic in found {

@@ -194,6 +194,9 @@ pub(super) fn members_of_templates(cx: &mut PassCx<'_>, variables: &[(SymbolId, 
 /// The host's pointers to member functions are addresses of host code, which a processor that runs it as the device's own can call, and no other.
 pub(super) fn member_functions_of_host(cx: &mut PassCx<'_>) {
     let program = &*cx.program;
+    if program.language() != Language::Cxx {
+        return;
+    }
     let mut seen = IndexSet::new();
     let mut found = Vec::new();
     for capture in program.regions.values().flat_map(|it| &it.captures) {

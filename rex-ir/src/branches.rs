@@ -23,13 +23,7 @@ pub fn is_entered(statement: Node<'_>) -> bool {
     if known.is_empty() {
         return false;
     }
-    let mut around = statement.ancestors();
-    let function = around.find(|node| {
-        matches!(
-            node.kind(),
-            Kind::FunctionDefinition | Kind::LambdaExpression
-        )
-    });
+    let function = statement.callables_around().next();
     let mut jumps = function.into_iter().flat_map(jumps_in);
     jumps.any(|jump| {
         !statement.range().contains_range(jump.range())

@@ -67,6 +67,9 @@ pub fn verify_facets(program: &Program, facets: Facet) -> Result<(), VerifyError
     if facets.contains(Facet::KERNELS) {
         checker.kernels(program);
     }
+    if facets.contains(Facet::DEVICE_CODE) {
+        checker.functions(program);
+    }
     if facets.contains(Facet::LAUNCHES) {
         checker.launches(program);
     }
@@ -117,7 +120,20 @@ impl Checker {
             }
         }
         for (_, kernel) in program.kernels.iter() {
-            self.plan(&kernel.body, &kernel.names.kernel());
+            self.plan("kernels", &kernel.body, &kernel.names.kernel());
+        }
+    }
+
+    fn functions(&mut self, program: &Program) {
+        for device in &program.device_code.functions {
+            let name = &program.functions[device.function].name;
+            self.text("device-code", &device.body, name);
+            if let Some(team) = &device.team {
+                self.plan("device-code", &team.body, name);
+            }
+        }
+        for lambda in &program.instances.closures {
+            self.text("device-code", &lambda.body, "lambda");
         }
     }
 
@@ -205,14 +221,14 @@ impl Checker {
         }
     }
 
-    fn body(&mut self, body: &BodyText, kernel: &str) {
+    fn body(&mut self, facet: &'static str, body: &BodyText, function: &str) {
         let mut end = body.range.start();
         for (range, _) in &body.replacements {
             if range.start() < end || !body.range.contains_range(*range) {
                 self.fail(
-                    "kernels",
+                    facet,
                     format!(
-                        "{kernel}: replacement {range:?} is out of place in {:?}",
+                        "{function}: replacement {range:?} is out of place in {:?}",
                         body.range
                     ),
                 );
@@ -221,10 +237,18 @@ impl Checker {
         }
     }
 
-    fn plan(&mut self, plan: &Plan, kernel: &str) {
+    /// A text and those in its plans.
+    fn text(&mut self, facet: &'static str, text: &BodyText, function: &str) {
+        self.body(facet, text, function);
+        for (_, plan) in &text.replacements {
+            self.plan(facet, plan, function);
+        }
+    }
+
+    fn plan(&mut self, facet: &'static str, plan: &Plan, function: &str) {
         plan.visit(&mut |piece| {
             if let Piece::Text(text) = piece {
-                self.body(text, kernel);
+                self.body(facet, text, function);
             }
         });
     }

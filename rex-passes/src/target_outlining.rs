@@ -214,6 +214,7 @@ fn outline(
     let mut prologue = sharing::aligned(program, construct, &captured, prologue);
     planner.note_team_objects(&prologue);
     let mut body = planner.body();
+    planner.refuse_unplanned(construct.range);
     team::barriers::merge(&mut body, Beginning::End);
     if !planner.errors.is_empty() {
         return Err(planner.errors);
@@ -368,6 +369,7 @@ pub(crate) fn plan_called(
 ) -> Result<(BodyText, Words), Vec<Diagnostic>> {
     let mut planner = Planner::for_function(program, facts);
     let body = planner.body_text(range, plan::Context::Threads(Crew::Caller));
+    planner.refuse_unplanned(range);
     if planner.errors.is_empty() {
         Ok((body, planner.capture_lists(range)))
     } else {
@@ -385,6 +387,7 @@ pub(crate) fn plan_team_function(
 ) -> Result<TeamForm, Vec<Diagnostic>> {
     let mut planner = Planner::for_team(program, facts, function);
     let mut body = team::function_body(&mut planner, function);
+    planner.refuse_unplanned(program.functions[function].body);
     team::barriers::merge(&mut body, Beginning::Everybody);
     let words = planner.capture_lists(program.functions[function].body);
     if planner.errors.is_empty() {

@@ -232,6 +232,11 @@ impl<'t> Node<'t> {
         std::iter::successors(self.parent(), |node| node.parent())
     }
 
+    /// The functions and lambdas around it, innermost first.
+    pub fn callables_around(self) -> impl Iterator<Item = Node<'t>> {
+        self.ancestors().filter(|node| node.kind().is_callable())
+    }
+
     /// The named node after it, with the same parent.
     pub fn next_sibling(self) -> Option<Node<'t>> {
         let end = self.parent()?.entry().subtree_end;

@@ -187,6 +187,11 @@ fields! {
 }
 
 impl Kind {
+    /// Whether the node is a function or a lambda, whose body is executed where it is called.
+    pub fn is_callable(self) -> bool {
+        matches!(self, Kind::FunctionDefinition | Kind::LambdaExpression)
+    }
+
     /// Whether the node is an expression in either grammar.
     pub fn is_expression(self) -> bool {
         use Kind::*;

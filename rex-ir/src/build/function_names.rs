@@ -63,14 +63,8 @@ impl<'u> Builder<'u> {
 
     /// Whether a function or a lambda is the nearest around a place.
     fn innermost_callable(&self, at: TextRange) -> Option<Kind> {
-        let mut around = self.unit.tree.root().smallest_at(at).ancestors();
-        let is_callable = |node: &Node<'_>| {
-            matches!(
-                node.kind(),
-                Kind::FunctionDefinition | Kind::LambdaExpression
-            )
-        };
-        around.find(is_callable).map(|node| node.kind())
+        let own = self.unit.tree.root().smallest_at(at);
+        own.callables_around().next().map(|node| node.kind())
     }
 
     fn name_for(&mut self, word: &str, function: FunctionId, is_in_lambda: bool) -> SmolStr {

@@ -2,6 +2,7 @@
 //!
 //! On the host they are the host compiler's business; what a region holds it never sees.
 
+use rex_syntax::cst::Node;
 use rex_syntax::diag::{Code, Diagnostic};
 use rex_syntax::kind::Kind;
 use rex_syntax::omp::clause::ClauseName;
@@ -150,7 +151,8 @@ impl Builder<'_> {
         }
     }
 
-    /// The leaves of the constructs around one, innermost first. What only says something about code or changes loops is no region.
+    /// The leaves of the constructs around one in the same function or lambda, innermost first: those around a lambda are not where it is called.
+    /// What only says something about code or changes loops is no region.
     fn leaves_around(&self, construct: &Construct) -> impl Iterator<Item = (Leaf, &Construct)> {
         const NO_REGIONS: [Leaf; 9] = [
             Assume,
@@ -163,7 +165,10 @@ impl Builder<'_> {
             Stripe,
             Split,
         ];
+        let own = self.unit.tree.root().smallest_at(construct.range);
+        let callable = own.callables_around().next().map(Node::range);
         constructs_around(&self.constructs, construct.range)
+            .take_while(move |(_, outer)| callable.is_none_or(|it| it.contains_range(outer.range)))
             .flat_map(|(_, outer)| outer.leaves.iter().rev().map(move |leaf| (*leaf, outer)))
             .filter(|(leaf, _)| !NO_REGIONS.contains(leaf))
     }

@@ -84,7 +84,6 @@ impl<'u> Builder<'u> {
 
 /// The function whose parameter a pack is; `None` for one of a lambda.
 fn function_of(pack: Node<'_>) -> Option<Node<'_>> {
-    let is_one = |kind| matches!(kind, Kind::FunctionDefinition | Kind::LambdaExpression);
-    let around = pack.ancestors().find(|around| is_one(around.kind()))?;
+    let around = pack.callables_around().next()?;
     (around.kind() == Kind::FunctionDefinition).then_some(around)
 }

@@ -216,6 +216,13 @@ impl Planner<'_> {
             }
             let mut declared: Vec<SymbolId> = program.declared_by(*declaration).collect();
             declared.sort_by_key(|it| program.symbols[*it].declared_at.map(|at| at.start()));
+            if let Some((_, construct)) = program.constructs_in(*declaration).next() {
+                self.unsupported(
+                    construct,
+                    "it stands in the declaration of an array whose size is known at run time: compute the size in front of it",
+                );
+                continue;
+            }
             for it in &declared {
                 self.refuse_value(*it);
             }

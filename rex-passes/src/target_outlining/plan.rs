@@ -79,6 +79,8 @@ pub(super) struct Planner<'p> {
     pub(super) results: usize,
     /// Variables whose assignments are noted.
     pub(super) noted: Noted,
+    /// The constructs that have plans.
+    planned: BTreeSet<ConstructId>,
     /// What cannot be lowered; any entry refuses the region.
     pub(super) errors: Vec<Diagnostic>,
 }
@@ -102,6 +104,7 @@ impl<'p> Planner<'p> {
             team_objects: BTreeSet::new(),
             results: 0,
             noted: Noted::default(),
+            planned: BTreeSet::new(),
             errors: Vec::new(),
         }
     }
@@ -120,6 +123,7 @@ impl<'p> Planner<'p> {
             team_objects: BTreeSet::new(),
             results: 0,
             noted: Noted::default(),
+            planned: BTreeSet::new(),
             errors: Vec::new(),
         }
     }
@@ -199,6 +203,11 @@ impl<'p> Planner<'p> {
                 continue;
             }
             end = place.end();
+            let context = match context {
+                Context::Alone => Context::Alone,
+                _ if is_called(self.program, place, range) => Context::Threads(Crew::Caller),
+                other => other,
+            };
             replacements.push((place, self.construct(id, context)));
         }
         self.replace_sized_arrays(range, &mut replacements);
@@ -209,8 +218,28 @@ impl<'p> Planner<'p> {
         }
     }
 
+    /// Refuses the constructs in a range that no plan has: they stand in expressions that go into device code as they are.
+    pub(super) fn refuse_unplanned(&mut self, range: TextRange) {
+        let own = self.region().map(|region| region.construct);
+        let mut end = range.start();
+        let program = self.program;
+        for (id, construct) in program.constructs_in(range) {
+            let is_part = matches!(construct.leaves.first(), Some(Leaf::Section | Leaf::Scan));
+            let is_known = Some(id) == own || is_part || self.planned.contains(&id);
+            if is_known || construct.range.start() < end {
+                continue;
+            }
+            end = construct.range.end();
+            self.unsupported(
+                construct,
+                "it stands in an expression: compute the value in front of it, in statements of its own",
+            );
+        }
+    }
+
     /// The plan of one construct inside a region.
     pub(super) fn construct(&mut self, id: ConstructId, context: Context) -> Plan {
+        self.planned.insert(id);
         let plan = self.construct_alone(id, context);
         match self.hides_its_head(id) {
             true => Plan::Sequence(vec![plan]),
@@ -495,4 +524,11 @@ pub(super) fn reduced(reductions: Vec<ReductionPlan>, body: Plan) -> Plan {
             body: Box::new(body),
         },
     }
+}
+
+/// Whether a place in a range is executed where something is called: it is in a lambda or in a member of a class that the range holds.
+pub(super) fn is_called(program: &Program, place: TextRange, range: TextRange) -> bool {
+    let own = program.unit.tree.root().smallest_at(place);
+    own.callables_around()
+        .any(|callable| range.contains_range(callable.range()) && range != callable.range())
 }

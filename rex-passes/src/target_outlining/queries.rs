@@ -8,6 +8,7 @@ use rex_syntax::lex::Token;
 use rex_syntax::omp::directive::Leaf;
 use rex_syntax::{TextRange, lex};
 
+use super::plan::is_called;
 use super::{Facts, loops};
 
 /// Functions whose value depends on the parallel regions around a call.
@@ -75,7 +76,7 @@ pub(crate) fn tracks_threads(program: &Program, facts: &Facts) -> bool {
         || program
             .regions
             .iter()
-            .any(|(id, _)| depends_on_place(program, facts, id))
+            .any(|(id, _)| depends_on_place(program, facts, id) || holds_sharing(program, id))
 }
 
 /// Whether the iterations of a region's loop may not be spread over the threads of a team: its code asks who executes it.
@@ -149,20 +150,33 @@ pub(super) fn asks_for_thread(program: &Program, range: TextRange) -> bool {
 
 /// Whether a function shares work among the threads of its caller.
 fn shares_work(program: &Program, range: TextRange) -> bool {
-    program.constructs_in(range).any(|(_, construct)| {
-        matches!(
-            construct.leaves.first(),
-            Some(
-                Leaf::For
-                    | Leaf::Loop
-                    | Leaf::Sections
-                    | Leaf::Single
-                    | Leaf::Master
-                    | Leaf::Masked
-                    | Leaf::Barrier
-            )
-        )
+    let mut constructs = program.constructs_in(range);
+    constructs.any(|(_, construct)| binds_to_caller(construct))
+}
+
+/// Whether something that a region holds and calls, like a lambda, shares work among the threads of its caller.
+fn holds_sharing(program: &Program, region: RegionId) -> bool {
+    let outermost = &program.constructs[program.regions[region].construct];
+    let mut constructs = program.constructs_in(outermost.range);
+    constructs.any(|(_, construct)| {
+        binds_to_caller(construct) && is_called(program, construct.range, outermost.range)
     })
+}
+
+/// Whether a construct in a function is the business of the threads that call the function.
+fn binds_to_caller(construct: &Construct) -> bool {
+    matches!(
+        construct.leaves.first(),
+        Some(
+            Leaf::For
+                | Leaf::Loop
+                | Leaf::Sections
+                | Leaf::Single
+                | Leaf::Master
+                | Leaf::Masked
+                | Leaf::Barrier
+        )
+    )
 }
 
 /// Whether a region asks somewhere else than directly inside one parallel region of all threads of the block.

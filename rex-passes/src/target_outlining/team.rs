@@ -175,6 +175,11 @@ impl<'p> Team<'_, 'p> {
         self.planner.errors.push(diagnostic.with_help(help));
     }
 
+    /// The user's text for one thread, with the directives inside it replaced.
+    pub(super) fn text(&mut self, range: TextRange) -> BodyText {
+        self.planner.body_text(range, Context::Thread)
+    }
+
     fn construct_of(&self, node: Node<'p>) -> Option<ConstructId> {
         let program = self.program();
         let directive = program.unit.directive_of(node)?;
@@ -213,7 +218,7 @@ impl<'p> Team<'_, 'p> {
                     self.declaration(child, &mut plans);
                 }
                 Kind::TypeDefinition | Kind::UsingDeclaration | Kind::AliasDeclaration => {
-                    plans.push(Plan::Replicated(BodyText::verbatim(child.range())));
+                    plans.push(Plan::Replicated(self.text(child.range())));
                 }
                 // Its semicolon is no part of it.
                 Kind::StructSpecifier
@@ -225,7 +230,7 @@ impl<'p> Team<'_, 'p> {
                     let end = significant_tokens(source, rest).next();
                     let end = end.filter(|token| token.text(source) == ";");
                     let range = end.map_or(child.range(), |end| child.range().cover(end.range));
-                    plans.push(Plan::Replicated(BodyText::verbatim(range)));
+                    plans.push(Plan::Replicated(self.text(range)));
                 }
                 _ if self.is_common(child) => {
                     self.flush(&mut run, &mut plans);
@@ -251,8 +256,8 @@ impl<'p> Team<'_, 'p> {
             return Plan::Nothing;
         };
         let range = first.range().cover(last.range());
-        let body = self.planner.text(range, Context::Thread);
-        Plan::leader(body)
+        let body = self.text(range);
+        Plan::leader(Plan::Text(body))
     }
 
     fn conditional(&mut self, node: Node<'p>) -> Plan {
@@ -308,19 +313,20 @@ impl<'p> Team<'_, 'p> {
                 self.declaration(initializer, &mut plans);
                 None
             }
-            Some(initializer) => Some(Box::new(Plan::leader(Plan::Text(BodyText::verbatim(
-                initializer.range(),
-            ))))),
+            Some(initializer) => {
+                let text = self.text(initializer.range());
+                Some(Box::new(Plan::leader(Plan::Text(text))))
+            }
             None => None,
         };
         plans.push(Plan::TeamLoop {
             init,
             condition: node
                 .condition()
-                .map(|condition| BodyText::verbatim(condition.range())),
+                .map(|condition| self.text(condition.range())),
             step: node
                 .field(Field::Update)
-                .map(|update| BodyText::verbatim(update.range())),
+                .map(|update| self.text(update.range())),
             body: Box::new(self.statement(body_node)),
             tests_first: true,
         });
@@ -341,7 +347,7 @@ impl<'p> Team<'_, 'p> {
             init: None,
             condition: node
                 .condition()
-                .map(|condition| BodyText::verbatim(condition.range())),
+                .map(|condition| self.text(condition.range())),
             step: None,
             body: Box::new(self.statement(body)),
             tests_first,

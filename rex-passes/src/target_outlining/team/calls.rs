@@ -10,7 +10,7 @@ use rex_syntax::{TextRange, lex};
 use smol_str::{SmolStr, format_smolstr};
 
 use super::{Team, covering, sequential};
-use crate::target_outlining::plan::{Context, Planner};
+use crate::target_outlining::plan::Planner;
 
 /// The plan of the form of a function that all threads of a block call together, in sequential code.
 pub(crate) fn function_body(planner: &mut Planner<'_>, function: FunctionId) -> Plan {
@@ -108,7 +108,7 @@ impl<'p> Team<'_, 'p> {
 
     /// A text of the leader's with the results of calls in it, and the calls.
     pub(super) fn with_results(&mut self, range: TextRange) -> (BodyText, Vec<Plan>) {
-        let mut text = self.planner.body_text(range, Context::Thread);
+        let mut text = self.text(range);
         let mut before = Vec::new();
         for call in self.team_calls(range) {
             let name = self.planner.result_name();
@@ -209,6 +209,7 @@ impl<'p> Team<'_, 'p> {
                         | Kind::UpdateExpression
                         | Kind::CallExpression
                         | Kind::LambdaExpression
+                        | Kind::CompoundStatement
                         | Kind::NewExpression
                 )
         }) || lex::identifiers(program.source(), range).any(|at| {

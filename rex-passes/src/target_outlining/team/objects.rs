@@ -52,7 +52,7 @@ impl<'p> Team<'_, 'p> {
             .iter()
             .all(|symbol| is_static(*symbol) || self.is_replicated(*symbol));
         if symbols.is_empty() || replicated {
-            let mut text = BodyText::verbatim(node.range());
+            let mut text = self.text(node.range());
             // A condition ends without one.
             if !node.text().ends_with(';') {
                 let end = TextRange::empty(node.range().end());
@@ -125,19 +125,20 @@ impl<'p> Team<'_, 'p> {
     fn lambdas(&mut self, node: Node<'p>, lambdas: &[(SymbolId, Node<'p>)], plans: &mut Vec<Plan>) {
         let program = self.program();
         let copies = !self.planner.capture_lists(node.range()).is_empty();
-        let mut text = BodyText::verbatim(node.range());
+        let mut text = self.text(node.range());
         let mut shared = Vec::new();
         for (symbol, lambda) in lambdas {
             let found = &program.symbols[*symbol];
             if let (Some(at), true) = (found.declared_at, is_mutable(*lambda)) {
                 let name = &found.name;
-                text.replacements
-                    .push((at, Plan::Words(format_smolstr!("{name}__own"))));
+                let own = Plan::Words(format_smolstr!("{name}__own"));
+                text.replacements.push((at, own));
                 shared.push(Plan::Words(format_smolstr!(
                     "auto &{name} = rex_team_object({name}__own);"
                 )));
             }
         }
+        text.replacements.sort_by_key(|(at, _)| at.start());
         plans.push(Plan::Text(text));
         // The leader changes the originals after all have copied.
         plans.extend((copies && shared.is_empty()).then_some(Plan::Barrier(Crew::Block)));

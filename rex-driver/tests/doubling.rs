@@ -47,6 +47,13 @@ const SHAPES: &[Shape] = &[
             int main(void) {\n int r;\n#pragma omp target map(from: r)\n r = f(2);\n return r;\n}\n",
     },
     Shape {
+        name: "macros for clauses",
+        language: Language::C,
+        head: "#define M0 map(to: a)\n",
+        item: "#define M@ M% M%\n",
+        tail: "int main(void) {\n int a = 1, r = 0;\n#pragma omp target map(tofrom: r) M@\n r += a;\n return r;\n}\n",
+    },
+    Shape {
         name: "constants",
         language: Language::Cxx,
         head: "const int c0 = 1;\n",

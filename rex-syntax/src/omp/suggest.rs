@@ -8,6 +8,8 @@ pub(crate) fn closest<'c>(
     let limit = (word.len() / 3).clamp(1, 3);
     candidates
         .into_iter()
+        // No fewer edits than the one is longer than the other.
+        .filter(|candidate| candidate.len().abs_diff(word.len()) <= limit)
         .map(|candidate| (distance(word, candidate), candidate))
         .filter(|(distance, _)| *distance <= limit)
         .min_by_key(|(distance, _)| *distance)

@@ -1,5 +1,6 @@
 //! Macros that stand for words of directives, and for the heads of loops and the assignments behind directives.
 
+use smol_str::SmolStr;
 use text_size::{TextRange, TextSize};
 
 use super::Code;
@@ -10,6 +11,73 @@ use crate::omp::clause::{ClauseName, ListItem, Locator, Step};
 use crate::omp::directive::{Association, Directive, Leaf};
 use crate::omp::parse::parse_directive;
 use crate::pragma::PragmaLine;
+
+/// A macro call in the text of a directive, and what stands there instead.
+struct Expansion {
+    range: TextRange,
+    name: SmolStr,
+    text: String,
+}
+
+/// The text of a directive with macro calls written out.
+struct WrittenOut {
+    text: String,
+    /// Where the expansions of macros stand, with the macros' names.
+    expanded: Vec<(TextRange, SmolStr)>,
+}
+
+impl WrittenOut {
+    fn of(body: &str) -> WrittenOut {
+        WrittenOut {
+            text: body.to_owned(),
+            expanded: Vec::new(),
+        }
+    }
+
+    /// Whether a word stands in the expansion of the macro of this name, which is no call of the macro then.
+    fn is_inside_of(&self, name: &str, word: TextRange) -> bool {
+        let mut expanded = self.expanded.iter();
+        expanded.any(|(range, known)| known == name && range.contains_range(word))
+    }
+
+    fn replace(&mut self, expansion: Expansion) {
+        let Expansion { range, name, text } = expansion;
+        let length = TextSize::of(text.as_str());
+        let moved = |place: TextSize| {
+            if place >= range.end() {
+                place - range.len() + length
+            } else {
+                place.min(range.start() + length)
+            }
+        };
+        for (known, _) in &mut self.expanded {
+            *known = TextRange::new(moved(known.start()), moved(known.end()));
+        }
+        self.text
+            .replace_range(std::ops::Range::<usize>::from(range), &text);
+        self.expanded
+            .push((TextRange::at(range.start(), length), name));
+    }
+}
+
+/// Whether each parenthesis of a text is closed in it.
+fn is_balanced(text: &str) -> bool {
+    let mut open = 0_usize;
+    let mut tokens = significant_tokens(text, lex::whole(text));
+    let closes_own = tokens.all(|token| match token.text(text) {
+        "(" => {
+            open += 1;
+            true
+        }
+        ")" => {
+            let closes = open > 0;
+            open = open.saturating_sub(1);
+            closes
+        }
+        _ => true,
+    });
+    closes_own && open == 0
+}
 
 impl Code<'_> {
     /// Writes out macros that stand for words of directives, and loops after directives.
@@ -35,37 +103,67 @@ impl Code<'_> {
     /// Replaces macros that stand for words of a directive; returns the directive as it is then.
     fn words_written_out(&self, line: &PragmaLine, edits: &mut EditSet) -> Directive {
         const MAX_ROUNDS: usize = 32;
+        const MAX_GROWTH: usize = 1 << 16;
         let at = self.written_at(line.range.start());
         let body = slice(self.text, line.body);
-        let mut current = body.to_owned();
+        let mut written = WrittenOut::of(body);
         for _ in 0..MAX_ROUNDS {
+            let text = written.text.as_str();
             let whole = PragmaLine {
-                range: lex::whole(&current),
-                body: lex::whole(&current),
+                range: lex::whole(text),
+                body: lex::whole(text),
             };
-            let directive = parse_directive(&current, &whole, self.file, &mut Diagnostics::new());
-            let expansion = self
-                .macro_words(&current, &directive, at)
-                .into_iter()
-                .find_map(|word| self.macros.expand_call_at(&current, word.start(), at));
-            match expansion {
-                Some((range, expansion)) => {
-                    let expansion = expansion.replace(['\r', '\n'], " ");
-                    current.replace_range(
-                        usize::from(range.start())..usize::from(range.end()),
-                        &expansion,
-                    );
+            let directive = parse_directive(text, &whole, self.file, &mut Diagnostics::new());
+            let expansions = self.expansions_of_words(&written, &directive, at);
+            if expansions.is_empty() {
+                if written.text != body {
+                    edits.replace(line.body, written.text);
                 }
-                None => {
-                    if current != body {
-                        edits.replace(line.body, current);
-                    }
-                    return directive;
-                }
+                return directive;
+            }
+            for expansion in expansions.into_iter().rev() {
+                written.replace(expansion);
+            }
+            if written.text.len() > body.len() + MAX_GROWTH {
+                break;
             }
         }
         // Macros without end: the line stays as it is.
         parse_directive(self.text, line, self.file, &mut Diagnostics::new())
+    }
+
+    /// What macros that stand for words of a directive become, in order; those behind one that moves parentheses wait for the next round.
+    fn expansions_of_words(
+        &self,
+        written: &WrittenOut,
+        directive: &Directive,
+        at: TextSize,
+    ) -> Vec<Expansion> {
+        let text = written.text.as_str();
+        let mut words = self.macro_words(text, directive, at);
+        words.sort_by_key(|word| word.start());
+        let mut expansions: Vec<Expansion> = Vec::new();
+        for word in words {
+            let is_inside = |before: &Expansion| word.start() < before.range.end();
+            let name = slice(text, word);
+            if expansions.last().is_some_and(is_inside) || written.is_inside_of(name, word) {
+                continue;
+            }
+            let Some((range, expansion)) = self.macros.expand_call_at(text, word.start(), at)
+            else {
+                continue;
+            };
+            let is_balanced = is_balanced(&expansion);
+            expansions.push(Expansion {
+                range,
+                name: name.into(),
+                text: expansion.replace(['\r', '\n'], " "),
+            });
+            if !is_balanced {
+                break;
+            }
+        }
+        expansions
     }
 
     /// The places where a directive needs a word of its own and has the name of a macro.

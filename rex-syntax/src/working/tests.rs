@@ -72,6 +72,41 @@ fn words_of_directives_are_written_out() {
 }
 
 #[test]
+fn any_number_of_words_is_written_out() {
+    let numbers = 0..40;
+    let defines: String = numbers
+        .clone()
+        .map(|n| format!("#define M{n} map(to: a{n})\n"))
+        .collect();
+    let words: String = numbers.clone().map(|n| format!(" M{n}")).collect();
+    let clauses: String = numbers.map(|n| format!(" map(to: a{n})")).collect();
+    check(
+        &format!("{defines}#pragma omp target{words}\nf();"),
+        &format!("#pragma omp target{clauses}\nf();"),
+    );
+}
+
+#[test]
+fn words_behind_macros_that_move_parentheses_are_read_again() {
+    check(
+        "#define OPEN map(to:\n#define N 4\n#define LAST nowait\n#pragma omp target OPEN a[0:N]) LAST\nf();",
+        "#pragma omp target map(to: a[0:N]) nowait\nf();",
+    );
+}
+
+#[test]
+fn macros_that_name_themselves_are_written_out_once() {
+    check(
+        "#define A nowait A\n#pragma omp target A\nf();",
+        "#pragma omp target nowait A\nf();",
+    );
+    check(
+        "#define A B nowait\n#define B A A\n#pragma omp target A\nf();",
+        "#pragma omp target A A nowait\nf();",
+    );
+}
+
+#[test]
 fn loops_after_directives_are_written_out() {
     check(
         "#define LOOP(i, n) for (int i = 0; i < n; i++)\n#pragma omp target\n#pragma omp parallel for\nLOOP(k, 4) { f(); }\nLOOP(k, 4) g();",

@@ -1,11 +1,11 @@
 //! What happens to variables that no clause names: `defaultmap`, `default`, and the rules without them.
 
 use rex_syntax::TextRange;
-use rex_syntax::diag::{Code, Diagnostic};
+use rex_syntax::diag::Code;
 use rex_syntax::omp::clause::{Argument, Clause, ClauseName};
-use smol_str::SmolStr;
 
 use super::Builder;
+use super::undetermined::help_of_default;
 use crate::region::{
     CapturedObject, ConstructId, DefaultmapBehavior, DefaultmapCategory, Transport,
 };
@@ -202,18 +202,14 @@ impl Builder<'_> {
         if named.is_some_and(|named| named != symbol) {
             return;
         }
-        let name: SmolStr = self.symbols[symbol].name.clone();
-        let diagnostic = Diagnostic::new(
-            Code::UndeterminedVariable,
-            self.at(at),
-            format!("no clause says what `{name}` is in this region"),
-        )
-        .with_secondary(self.at(clause), format!("`{words}` asks for one"))
-        .with_help(if words == "default(none)" {
-            format!("add `shared({name})`, `firstprivate({name})` or `private({name})`")
-        } else {
-            format!("add `map(tofrom: {name})` or `firstprivate({name})`")
-        });
+        let name = &self.symbols[symbol].name;
+        let help = match words {
+            "default(none)" => help_of_default(name),
+            _ => format!("add `map(tofrom: {name})` or `firstprivate({name})`"),
+        };
+        let diagnostic = self
+            .undetermined(symbol, at, clause, "region")
+            .with_help(help);
         self.diagnostics.push(diagnostic);
     }
 }

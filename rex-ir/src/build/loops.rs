@@ -7,6 +7,7 @@ use rex_syntax::kind::{Field, Kind};
 
 use super::Builder;
 use super::types::declared_name;
+use super::undetermined::is_evaluated;
 use crate::branches::first_leaving_loop;
 use crate::namer;
 use crate::region::{CanonicalLoop, LoopNest, LoopStep, Relation};
@@ -370,16 +371,10 @@ fn count_with(outer: &[Node<'_>], inner: &CanonicalLoop) -> Option<TextRange> {
 
 /// Whether a part of an expression evaluates a variable.
 fn mentions(node: Node<'_>, part: TextRange, variable: &str) -> bool {
-    let is_evaluated = |name: &Node<'_>| {
-        let mut around = name
-            .ancestors()
-            .take_while(|outer| part.contains_range(outer.range()));
-        !around.any(|outer| outer.kind() == Kind::SizeofExpression)
-    };
     node.subtree()
         .filter(|it| it.kind() == Kind::Identifier && it.text() == variable)
         .filter(|it| part.contains_range(it.range()))
-        .any(|name| is_evaluated(&name))
+        .any(|name| is_evaluated(name, part))
 }
 
 /// What stands in the parentheses of an expression, however many there are.

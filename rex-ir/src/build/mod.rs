@@ -61,6 +61,7 @@ mod static_members;
 mod tasks;
 mod type_information;
 mod types;
+mod undetermined;
 mod views;
 
 pub use implicit::defaultmap_behavior;
@@ -345,6 +346,7 @@ impl<'u> Builder<'u> {
         self.check_runtime_calls();
         self.check_sharing_of_variables();
         self.check_sharing_of_worksharing();
+        self.check_undetermined();
         self.check_arguments();
         self.separate_homonyms();
         self.read_regions();

@@ -23,7 +23,7 @@ pub mod effects;
 pub mod entry;
 pub mod expr;
 pub mod facet;
-mod formats;
+pub mod formats;
 pub mod function_index;
 pub mod headers;
 pub mod instance;

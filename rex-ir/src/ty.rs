@@ -115,6 +115,8 @@ pub struct Record {
     pub is_untagged: bool,
     /// It is a union.
     pub is_union: bool,
+    /// Its scalars lie in memory in the order that `scalar_storage_order` gives.
+    pub is_reversed: bool,
     /// Members that are structs or unions without a name: where their own members begin among the fields.
     pub unnamed: Vec<(usize, RecordId)>,
     /// Direct data members in declaration order.

@@ -25,6 +25,7 @@ mod team;
 mod worksharing;
 
 use rex_ir::facet::Facet;
+use rex_ir::formats::Format;
 use rex_ir::item::{Function, FunctionId, TemplateHead};
 use rex_ir::kernel::{
     Beginning, BodyText, Crew, Home, Kernel, ParameterType, Plan, Prologue, TeamForm, Threading,
@@ -115,7 +116,7 @@ fn same<T: PartialEq>(a: &la_arena::Arena<T>, b: &la_arena::Arena<T>) -> bool {
 
 /// What is said about objects that GPUs would misread.
 fn long_double_notes(program: &Program, id: RegionId) -> impl Iterator<Item = Diagnostic> {
-    program.long_doubles(id).map(|capture| {
+    program.shared_in(id, Format::LongDouble).map(|capture| {
         let name = rex_ir::print::object_name(program, capture.object);
         Diagnostic::new(
             Code::HostLongDouble,

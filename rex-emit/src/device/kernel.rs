@@ -2,6 +2,7 @@
 
 mod member;
 
+use rex_ir::formats::Format;
 use rex_ir::item::{Function, TemplateHead};
 use rex_ir::kernel::{Beginning, Home, Kernel, Parameter, ParameterType, Prologue, Threading};
 use rex_ir::namer;
@@ -127,7 +128,7 @@ pub(super) fn print(program: &Program, kernel: &Kernel) -> String {
         .iter()
         .map(|name| format!("namespace {name} {{"))
         .collect();
-    for capture in program.long_doubles(kernel.region) {
+    for capture in program.shared_in(kernel.region, Format::LongDouble) {
         let name = rex_ir::print::object_name(program, capture.object);
         lines.push(format!("REX_LONG_DOUBLE(\"{name}\");"));
     }

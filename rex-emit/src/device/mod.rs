@@ -28,6 +28,7 @@ mod variables;
 use std::collections::BTreeSet;
 
 use rex_ir::entry::EntryKind;
+use rex_ir::formats::Format;
 use rex_ir::item::{Item, ItemKind, is_unnamed_namespace};
 use rex_ir::kernel::BodyText;
 use rex_ir::namer;
@@ -365,7 +366,7 @@ impl<'p> Device<'p> {
                 if self
                     .program
                     .types
-                    .holds_long_double(self.program.symbols[*symbol].ty)
+                    .holds(self.program.symbols[*symbol].ty, Format::LongDouble)
                 {
                     self.line(&format!(
                         "REX_LONG_DOUBLE(\"{}\");",

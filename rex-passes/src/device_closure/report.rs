@@ -2,10 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use indexmap::IndexSet;
+use indexmap::{IndexMap, IndexSet};
+use rex_ir::formats::Format;
 use rex_ir::headers;
 use rex_ir::item::{DeviceStorage, FunctionId};
 use rex_ir::map::{MapKind, MapModifiers};
+use rex_ir::print::object_name;
 use rex_ir::program::Program;
 use rex_ir::region::{Call, CapturedObject, DataConstructKind};
 use rex_ir::starters::Moment;
@@ -262,6 +264,29 @@ pub(super) fn maps_without_effect(cx: &mut PassCx<'_>, variables: &[(SymbolId, D
             .with_help(format!(
                 "move it with `target update` or `map(always, ..)`, or write `declare target link({name})`"
             ));
+        cx.diagnostics.push(diagnostic);
+    }
+}
+
+/// Objects of host and device whose bytes have an order that devices do not know.
+pub(super) fn reversed_objects(cx: &mut PassCx<'_>, variables: &[(SymbolId, DeviceStorage)]) {
+    let program = &*cx.program;
+    let regions = program.regions.iter();
+    let shared = regions.flat_map(|(id, _)| program.shared_in(id, Format::OtherByteOrder));
+    let shared = shared.map(|capture| (capture.at, object_name(program, capture.object)));
+    let variables = variables.iter().filter_map(|(symbol, _)| {
+        let found = &program.symbols[*symbol];
+        let is_reversed = program.types.holds(found.ty, Format::OtherByteOrder);
+        let at = found.declared_at.filter(|_| is_reversed)?;
+        Some((at, found.name.to_string()))
+    });
+    let found: IndexMap<TextRange, String> = shared.chain(variables).collect();
+    for (at, name) in found {
+        let headline = format!("device code reads the bytes of `{name}` in another order");
+        let diagnostic = cx
+            .diagnostic(Code::UnsupportedCapture, at, headline)
+            .with_note("`scalar_storage_order` is an attribute of C, which C++ compilers ignore")
+            .with_help("leave it out, and change the order with `__builtin_bswap32` and its like");
         cx.diagnostics.push(diagnostic);
     }
 }

@@ -1,8 +1,8 @@
 //! Classes, structs and unions with their members.
 
-use rex_syntax::TextRange;
 use rex_syntax::cst::Node;
 use rex_syntax::kind::{Field, Kind};
+use rex_syntax::{TextRange, TextSize, lex};
 use smol_str::SmolStr;
 
 use super::declarators::{declared_name, default_value, function_declarator, has_storage};
@@ -101,6 +101,7 @@ impl Builder<'_> {
             body: (self.fragment_depth == 0).then(|| body.range()),
             is_untagged: false,
             is_union: node.kind() == Kind::UnionSpecifier,
+            is_reversed: self.is_reversed(node, body),
             unnamed: Vec::new(),
         });
         if name.is_empty() && self.fragment_depth == 0 {
@@ -172,6 +173,35 @@ impl Builder<'_> {
         record.bases = bases;
         record.has_virtual_bases = has_virtual_bases;
         id
+    }
+
+    /// Whether attributes of a class, perhaps by macros, give its scalars an order of their own.
+    fn is_reversed(&self, node: Node<'_>, body: Node<'_>) -> bool {
+        const WORD: &str = "scalar_storage_order";
+        // The tree's own text has no attribute macros.
+        let (source, is_of_unit) = match self.fragment_depth {
+            0 => (self.source, true),
+            _ => (node.tree().text(), false),
+        };
+        let says_so = |text: &str| text.contains(WORD);
+        let behind = TextRange::new(body.range().end(), TextSize::of(source));
+        let end = lex::significant_tokens(source, behind)
+            .find(|token| matches!(token.text(source), ";" | "=" | "{" | "}"));
+        let outside = [
+            TextRange::new(node.range().start(), body.range().start()),
+            TextRange::new(
+                behind.start(),
+                end.map_or(behind.end(), |it| it.range.start()),
+            ),
+        ];
+        outside.into_iter().any(|outside| {
+            let mut names = lex::identifiers(source, outside);
+            says_so(&source[outside])
+                || names.any(|at| {
+                    let definition = is_of_unit.then(|| self.macro_at(&source[at], at));
+                    definition.flatten().is_some_and(|it| says_so(&it.body))
+                })
+        })
     }
 
     /// A `typedef` or alias among the members of a class outside the unit.

@@ -131,6 +131,10 @@ fn edits_of(
         found.edits.push((item.name, words));
         found.copied.push(symbol);
     }
+    // Whatever it names, the list says so already.
+    if matches!(list.unnamed, Unnamed::ReferredTo) {
+        return found;
+    }
     let (mut copies, mut references) = (String::new(), String::new());
     let is_listed = |name: &str| {
         let mut names = list.items.iter().map(|item| program.text(item.name));

@@ -47,6 +47,9 @@ struct Options {
     #[arg(long, default_value = "target/fuzz")]
     failures: PathBuf,
     /// The seconds that one input may take.
+    #[arg(long, default_value_t = 2.0)]
+    patience: f64,
+    /// The seconds after which the process does not wait for the end of one any more.
     #[arg(long, default_value_t = 20)]
     limit: u64,
 }
@@ -88,8 +91,16 @@ fn main() -> std::io::Result<()> {
             .join(format!("{}.{extension}", n_failures + 1));
         // It stays there if the process ends with it.
         fs::write(&place, &bytes)?;
-        *begun.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
-        match check(&compiler, *language, &bytes) {
+        let now = Instant::now();
+        *begun.lock().unwrap_or_else(PoisonError::into_inner) = now;
+        let checked = check(&compiler, *language, &bytes).and_then(|()| {
+            let seconds = now.elapsed().as_secs_f64();
+            match seconds > options.patience {
+                true => Err(format!("takes {seconds:.1} s")),
+                false => Ok(()),
+            }
+        });
+        match checked {
             Ok(()) => fs::remove_file(&place)?,
             Err(reason) => {
                 n_failures += 1;

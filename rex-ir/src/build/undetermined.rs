@@ -3,7 +3,6 @@
 //! The host compiler never sees these constructs.
 
 use indexmap::IndexMap;
-use rex_syntax::TextRange;
 use rex_syntax::cst::Node;
 use rex_syntax::diag::{Code, Diagnostic};
 use rex_syntax::kind::Kind;
@@ -11,6 +10,8 @@ use rex_syntax::lex;
 use rex_syntax::omp::clause::ClauseName;
 use rex_syntax::omp::directive::Leaf;
 use rex_syntax::source::Language;
+use rex_syntax::{TextRange, TextSize};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Builder;
 use super::qualified::qualified_around;
@@ -21,22 +22,40 @@ use crate::symbol::{SymbolId, SymbolKind};
 impl Builder<'_> {
     /// Reports variables that constructs with `default(none)` inside target regions use without a clause.
     pub(super) fn check_undetermined(&mut self) {
-        let mut found = Vec::new();
+        let asking: FxHashMap<ConstructId, TextRange> = self
+            .constructs
+            .iter()
+            .filter(|(_, it)| !it.has(Leaf::Target) && it.unread.is_empty())
+            .filter_map(|(id, construct)| Some((id, self.default_none(construct)?)))
+            .filter(|(id, _)| self.enclosing_target(self.constructs[*id].range))
+            .collect();
+        if asking.is_empty() {
+            return;
+        }
+        let private = self.private_storage();
+        let mut found: IndexMap<(ConstructId, SymbolId), TextRange> = IndexMap::new();
+        let mut end = TextSize::default();
         for (id, construct) in self.constructs.iter() {
-            let is_inside = !construct.has(Leaf::Target) && construct.unread.is_empty();
-            let Some(clause) = self.default_none(construct).filter(|_| is_inside) else {
+            let Some(statement) = construct.statement.filter(|_| asking.contains_key(&id)) else {
                 continue;
             };
-            if self.enclosing_target(construct.range) {
-                let names = self.undetermined_in(id);
-                found.extend(names.into_iter().map(|(symbol, at)| {
-                    self.undetermined(symbol, at, clause, "construct")
-                        .with_help(help_of_default(&self.symbols[symbol].name))
-                }));
+            // What an outer one holds has been read with it.
+            if statement.start() < end {
+                continue;
+            }
+            end = statement.end();
+            for (symbol, at) in self.evaluated_variables(statement, &private) {
+                for id in self.constructs_without(symbol, at) {
+                    if asking.contains_key(&id) {
+                        found.entry((id, symbol)).or_insert(at);
+                    }
+                }
             }
         }
-        for diagnostic in found {
-            self.diagnostics.push(diagnostic);
+        for ((id, symbol), at) in found {
+            let help = help_of_default(&self.symbols[symbol].name);
+            let diagnostic = self.undetermined(symbol, at, asking[&id], "construct");
+            self.diagnostics.push(diagnostic.with_help(help));
         }
     }
 
@@ -64,63 +83,70 @@ impl Builder<'_> {
         (self.text(word) == "none").then_some(clause.range)
     }
 
-    /// The variables from outside that a construct uses and that none of its clauses names, where it does so first.
-    fn undetermined_in(&self, id: ConstructId) -> IndexMap<SymbolId, TextRange> {
-        let construct = &self.constructs[id];
-        let mut found = IndexMap::new();
-        let Some(statement) = construct.statement else {
-            return found;
-        };
+    /// Where a statement names variables whose attribute a clause must say, as nothing else does.
+    fn evaluated_variables(
+        &self,
+        statement: TextRange,
+        private: &FxHashSet<&str>,
+    ) -> Vec<(SymbolId, TextRange)> {
         let root = self.unit.tree.root().smallest_at(statement);
         let names = root.descendants().filter(|node| {
             node.kind() == Kind::Identifier
                 && statement.contains_range(node.range())
                 && qualified_around(*node).is_none()
         });
-        for node in names {
-            let at = node.range();
-            let symbol = self.scopes.resolve(&self.symbols, node.text(), at);
-            if let Some(symbol) = symbol
-                && !found.contains_key(&symbol)
-                && self.needs_clause(symbol, construct)
-                && is_evaluated(node, statement)
-                && !self.is_copy_inside(symbol, at, id)
-            {
-                found.insert(symbol, at);
+        names
+            .filter_map(|node| {
+                let at = node.range();
+                let symbol = self.scopes.resolve(&self.symbols, node.text(), at)?;
+                let found = &self.symbols[symbol];
+                let element = self.types.get(self.types.innermost_element(found.ty));
+                // In C++ its value is used, not the variable, for most that one does with it.
+                let is_value = self.unit.language == Language::Cxx && element.is_const;
+                let needs_clause = found.kind.is_variable()
+                    && found.kind != SymbolKind::StaticField
+                    && !is_value
+                    && !private.contains(found.name.as_str());
+                (needs_clause && is_evaluated(node, statement)).then_some((symbol, at))
+            })
+            .collect()
+    }
+
+    /// The constructs around a name that no clause of theirs names the variable in, up to the one that makes a copy of it, or that it is declared in.
+    fn constructs_without(&self, symbol: SymbolId, at: TextRange) -> Vec<ConstructId> {
+        let found = &self.symbols[symbol];
+        let is_inside = |construct: &Construct| {
+            let declared = found.declared_at;
+            declared.is_some_and(|declared| construct.range.contains_range(declared))
+        };
+        let mut without = Vec::new();
+        for (id, construct) in constructs_around(&self.constructs, at) {
+            if construct.has(Leaf::Target) || is_inside(construct) {
+                break;
+            }
+            let mut sharing = construct.sharing.iter();
+            let listed = sharing.find(|sharing| sharing.symbol == symbol);
+            match listed.map(|sharing| &sharing.attribute) {
+                None if self.is_event_of(&found.name, construct) => break,
+                None => without.push(id),
+                Some(SharingAttribute::Shared | SharingAttribute::Firstprivate) => {}
+                Some(_) => break,
             }
         }
-        found
+        without
     }
 
-    /// Whether nothing but a clause says what a variable is in a construct.
-    fn needs_clause(&self, symbol: SymbolId, construct: &Construct) -> bool {
-        let found = &self.symbols[symbol];
-        let is_shared_always = found.kind == SymbolKind::StaticField;
-        let is_inside = found
-            .declared_at
-            .is_some_and(|declared| construct.range.contains_range(declared));
-        let mut sharing = construct.sharing.iter();
-        let is_listed = sharing.any(|sharing| sharing.symbol == symbol);
-        // In C++ its value is used, not the variable, for most that one does with it.
-        let element = self.types.get(self.types.innermost_element(found.ty));
-        let is_value = self.unit.language == Language::Cxx && element.is_const;
-        found.kind.is_variable()
-            && !is_shared_always
-            && !is_inside
-            && !is_listed
-            && !is_value
-            && !self.is_private_storage(&found.name)
-            && !self.is_event_of(&found.name, construct)
-    }
-
-    /// Whether each thread or each team has a variable of this name: `threadprivate`, `groupprivate`.
-    fn is_private_storage(&self, name: &str) -> bool {
+    /// The variables that each thread or each team has: `threadprivate`, `groupprivate`.
+    fn private_storage(&self) -> FxHashSet<&str> {
         let lists = self.unit.directives.iter().filter(|directive| {
             let first = directive.first();
             matches!(first, Some(Leaf::Threadprivate | Leaf::Groupprivate))
         });
-        let mut arguments = lists.filter_map(|directive| directive.argument);
-        arguments.any(|list| lex::identifiers(self.source, list).any(|at| self.text(at) == name))
+        let lists = lists.filter_map(|directive| directive.argument);
+        lists
+            .flat_map(|list| lex::identifiers(self.source, list))
+            .map(|at| self.text(at))
+            .collect()
     }
 
     /// Whether it is the event of a task with `detach`, which the task has a copy of.
@@ -130,20 +156,6 @@ impl Builder<'_> {
             .filter_map(|idx| self.unit.directives[*idx].clause(ClauseName::Detach))
             .filter_map(|clause| clause.expression());
         events.any(|event| self.text(event).trim() == name)
-    }
-
-    /// Whether a name is of a copy that a construct further in makes, without the value of the original.
-    fn is_copy_inside(&self, symbol: SymbolId, at: TextRange, construct: ConstructId) -> bool {
-        constructs_around(&self.constructs, at)
-            .take_while(|(id, _)| *id != construct)
-            .flat_map(|(_, inner)| &inner.sharing)
-            .any(|sharing| {
-                let is_shared = matches!(
-                    sharing.attribute,
-                    SharingAttribute::Shared | SharingAttribute::Firstprivate
-                );
-                sharing.symbol == symbol && !is_shared
-            })
     }
 }
 

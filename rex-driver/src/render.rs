@@ -34,6 +34,9 @@ pub enum Color {
     Off,
 }
 
+/// The longest line, in bytes, that is shown. Of generated or damaged text, messages tell the place only: each would show the whole line.
+const MAX_LINE: usize = 4096;
+
 /// Renders diagnostics in the order given.
 pub fn render(
     sources: &SourceMap,
@@ -64,14 +67,19 @@ fn for_people(
     for (_, file) in sources.iter() {
         files.add(file.name(), file.text());
     }
-    let config = Config {
-        display_style,
-        ..Config::default()
-    };
     let styles = Styles::default();
     let mut bytes = Vec::new();
     for diagnostic in diagnostics {
         let shown = shown(sources, diagnostic);
+        let is_too_long =
+            matches!(display_style, DisplayStyle::Rich) && is_on_long_line(sources, &shown);
+        let config = Config {
+            display_style: match is_too_long {
+                true => DisplayStyle::Medium,
+                false => display_style.clone(),
+            },
+            ..Config::default()
+        };
         let write = |writer: &mut dyn WriteColor| {
             emit(
                 &mut StylesWriter::new(writer, &styles),
@@ -90,6 +98,20 @@ fn for_people(
         }
     }
     String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Whether a label begins or ends on a line that is too long to be shown.
+fn is_on_long_line(sources: &SourceMap, shown: &Shown<usize>) -> bool {
+    shown.labels.iter().any(|label| {
+        let file = sources.iter().nth(label.file_id);
+        let text = file.map_or("", |(_, file)| file.text());
+        [label.range.start, label.range.end].into_iter().any(|at| {
+            let (before, behind) = text.split_at_checked(at).unwrap_or_default();
+            let start = before.rfind('\n').map_or(0, |newline| newline + 1);
+            let rest = behind.find('\n').unwrap_or(behind.len());
+            before.len() - start + rest > MAX_LINE
+        })
+    })
 }
 
 fn shown(sources: &SourceMap, diagnostic: &Diagnostic) -> Shown<usize> {
@@ -178,6 +200,26 @@ mod tests {
 
         "#]],
         );
+    }
+
+    #[test]
+    fn long_lines_are_not_shown() {
+        let text = format!("int a;{}int b;\n", " ".repeat(MAX_LINE));
+        let mut sources = SourceMap::new();
+        let file = sources.add(SourceFile::new("a.c", Language::C, text.as_str()));
+        let range = TextRange::at(TextSize::of("int "), TextSize::of("a"));
+        let diagnostic = Diagnostic::new(Code::UnknownType, FileRange { file, range }, "unknown")
+            .with_help("write it out");
+        expect![[r#"
+            a.c:1:5: error[REX0202]: unknown
+             = help: write it out
+        "#]]
+        .assert_eq(&render(
+            &sources,
+            &[diagnostic],
+            MessageFormat::Human,
+            Color::Off,
+        ));
     }
 
     #[test]

@@ -18,7 +18,7 @@ use smol_str::SmolStr;
 use crate::abi::MapFlags;
 use crate::entry::EntryKind;
 use crate::facet::Facet;
-use crate::kernel::{BodyText, KernelId, Piece, Plan};
+use crate::kernel::{BodyText, KernelId, Piece};
 use crate::lifecycle::FiniPolicy;
 use crate::map::MapOwner;
 use crate::program::Program;
@@ -120,20 +120,24 @@ impl Checker {
             }
         }
         for (_, kernel) in program.kernels.iter() {
-            self.plan("kernels", &kernel.body, &kernel.names.kernel());
+            let name = kernel.names.kernel();
+            let mut see = |piece: Piece<'_>| self.piece("kernels", piece, &name);
+            kernel.body.visit(&mut see);
         }
     }
 
     fn functions(&mut self, program: &Program) {
         for device in &program.device_code.functions {
             let name = &program.functions[device.function].name;
-            self.text("device-code", &device.body, name);
+            let mut see = |piece: Piece<'_>| self.piece("device-code", piece, name);
+            device.body.visit(&mut see);
             if let Some(team) = &device.team {
-                self.plan("device-code", &team.body, name);
+                team.body.visit(&mut see);
             }
         }
         for lambda in &program.instances.closures {
-            self.text("device-code", &lambda.body, "lambda");
+            let mut see = |piece: Piece<'_>| self.piece("device-code", piece, "lambda");
+            lambda.body.visit(&mut see);
         }
     }
 
@@ -237,20 +241,10 @@ impl Checker {
         }
     }
 
-    /// A text and those in its plans.
-    fn text(&mut self, facet: &'static str, text: &BodyText, function: &str) {
-        self.body(facet, text, function);
-        for (_, plan) in &text.replacements {
-            self.plan(facet, plan, function);
+    fn piece(&mut self, facet: &'static str, piece: Piece<'_>, function: &str) {
+        if let Piece::Text(text) = piece {
+            self.body(facet, text, function);
         }
-    }
-
-    fn plan(&mut self, facet: &'static str, plan: &Plan, function: &str) {
-        plan.visit(&mut |piece| {
-            if let Piece::Text(text) = piece {
-                self.body(facet, text, function);
-            }
-        });
     }
 }
 

@@ -6,7 +6,7 @@ use rex_syntax::omp::clause::ClauseName;
 use rex_syntax::omp::directive::Leaf;
 
 use super::Builder;
-use crate::region::{ConstructId, DataSharing, SharingAttribute};
+use crate::region::{Construct, ConstructId, DataSharing, SharingAttribute};
 use crate::symbol::{SymbolId, SymbolKind};
 use crate::ty::TypeKind;
 
@@ -32,7 +32,7 @@ impl Builder<'_> {
         let Some(statement) = construct.statement else {
             return Vec::new();
         };
-        let default = self.default_word(task);
+        let default = self.default_clause(construct).map(|(word, _)| word);
         let mut copies: Vec<DataSharing> = Vec::new();
         if matches!(default, Some("shared" | "none")) {
             return copies;
@@ -85,13 +85,13 @@ impl Builder<'_> {
         copies
     }
 
-    fn default_word(&self, construct: ConstructId) -> Option<&str> {
-        let unit = self.unit;
-        let mut directives = self.constructs[construct].directives.iter();
+    /// The word of the `default` clause of a construct, and the clause.
+    pub(super) fn default_clause(&self, construct: &Construct) -> Option<(&str, TextRange)> {
+        let mut directives = construct.directives.iter();
         let clause =
-            directives.find_map(|idx| unit.directives[*idx].clause(ClauseName::Default))?;
+            directives.find_map(|idx| self.unit.directives[*idx].clause(ClauseName::Default))?;
         let word = clause.modifiers().first()?.word;
-        Some(self.text(word))
+        Some((self.text(word), clause.range))
     }
 
     fn is_automatic(&self, symbol: SymbolId) -> bool {
@@ -124,7 +124,8 @@ impl Builder<'_> {
                 None => {}
             }
             if outer.has(Leaf::Parallel) || outer.has(Leaf::Teams) {
-                return matches!(self.default_word(id), Some("private" | "firstprivate"));
+                let default = self.default_clause(outer).map(|(word, _)| word);
+                return matches!(default, Some("private" | "firstprivate"));
             }
             if outer.has(Leaf::Target) {
                 return true;

@@ -26,7 +26,10 @@ impl Builder<'_> {
             .constructs
             .iter()
             .filter(|(_, it)| !it.has(Leaf::Target) && it.unread.is_empty())
-            .filter_map(|(id, construct)| Some((id, self.default_none(construct)?)))
+            .filter_map(|(id, construct)| {
+                let (word, clause) = self.default_clause(construct)?;
+                (word == "none").then_some((id, clause))
+            })
             .filter(|(id, _)| self.enclosing_target(self.constructs[*id].range))
             .collect();
         if asking.is_empty() {
@@ -72,15 +75,6 @@ impl Builder<'_> {
         let asking = self.text(clause).trim();
         Diagnostic::new(Code::UndeterminedVariable, self.at(at), headline)
             .with_secondary(self.at(clause), format!("`{asking}` asks for one"))
-    }
-
-    fn default_none(&self, construct: &Construct) -> Option<TextRange> {
-        let directives = construct.directives.iter();
-        let mut clauses =
-            directives.filter_map(|idx| self.unit.directives[*idx].clause(ClauseName::Default));
-        let clause = clauses.next()?;
-        let word = clause.modifiers().first()?.word;
-        (self.text(word) == "none").then_some(clause.range)
     }
 
     /// Where a statement names variables whose attribute a clause must say, as nothing else does.

@@ -176,7 +176,7 @@ impl<'p> Team<'_, 'p> {
     }
 
     /// The user's text for one thread, with the directives inside it replaced.
-    pub(super) fn text(&mut self, range: TextRange) -> BodyText {
+    pub(super) fn body_text(&mut self, range: TextRange) -> BodyText {
         self.planner.body_text(range, Context::Thread)
     }
 
@@ -218,7 +218,7 @@ impl<'p> Team<'_, 'p> {
                     self.declaration(child, &mut plans);
                 }
                 Kind::TypeDefinition | Kind::UsingDeclaration | Kind::AliasDeclaration => {
-                    plans.push(Plan::Replicated(self.text(child.range())));
+                    plans.push(Plan::Replicated(self.body_text(child.range())));
                 }
                 // Its semicolon is no part of it.
                 Kind::StructSpecifier
@@ -230,7 +230,7 @@ impl<'p> Team<'_, 'p> {
                     let end = significant_tokens(source, rest).next();
                     let end = end.filter(|token| token.text(source) == ";");
                     let range = end.map_or(child.range(), |end| child.range().cover(end.range));
-                    plans.push(Plan::Replicated(self.text(range)));
+                    plans.push(Plan::Replicated(self.body_text(range)));
                 }
                 _ if self.is_common(child) => {
                     self.flush(&mut run, &mut plans);
@@ -256,8 +256,8 @@ impl<'p> Team<'_, 'p> {
             return Plan::Nothing;
         };
         let range = first.range().cover(last.range());
-        let body = self.text(range);
-        Plan::leader(Plan::Text(body))
+        let body = self.planner.text(range, Context::Thread);
+        Plan::leader(body)
     }
 
     fn conditional(&mut self, node: Node<'p>) -> Plan {
@@ -314,7 +314,7 @@ impl<'p> Team<'_, 'p> {
                 None
             }
             Some(initializer) => {
-                let text = self.text(initializer.range());
+                let text = self.body_text(initializer.range());
                 Some(Box::new(Plan::leader(Plan::Text(text))))
             }
             None => None,
@@ -323,10 +323,10 @@ impl<'p> Team<'_, 'p> {
             init,
             condition: node
                 .condition()
-                .map(|condition| self.text(condition.range())),
+                .map(|condition| self.body_text(condition.range())),
             step: node
                 .field(Field::Update)
-                .map(|update| self.text(update.range())),
+                .map(|update| self.body_text(update.range())),
             body: Box::new(self.statement(body_node)),
             tests_first: true,
         });
@@ -347,7 +347,7 @@ impl<'p> Team<'_, 'p> {
             init: None,
             condition: node
                 .condition()
-                .map(|condition| self.text(condition.range())),
+                .map(|condition| self.body_text(condition.range())),
             step: None,
             body: Box::new(self.statement(body)),
             tests_first,

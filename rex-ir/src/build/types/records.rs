@@ -195,12 +195,13 @@ impl Builder<'_> {
             ),
         ];
         outside.into_iter().any(|outside| {
-            let mut names = lex::identifiers(source, outside);
+            let is_macro_of_it = |at: TextRange| {
+                let definition = self.macro_at(&source[at], at);
+                definition.is_some_and(|it| says_so(&it.body))
+            };
             says_so(&source[outside])
-                || names.any(|at| {
-                    let definition = is_of_unit.then(|| self.macro_at(&source[at], at));
-                    definition.flatten().is_some_and(|it| says_so(&it.body))
-                })
+                // Macros of headers have been expanded.
+                || is_of_unit && lex::identifiers(source, outside).any(is_macro_of_it)
         })
     }
 

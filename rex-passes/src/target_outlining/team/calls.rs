@@ -108,7 +108,7 @@ impl<'p> Team<'_, 'p> {
 
     /// A text of the leader's with the results of calls in it, and the calls.
     pub(super) fn with_results(&mut self, range: TextRange) -> (BodyText, Vec<Plan>) {
-        let mut text = self.text(range);
+        let mut text = self.body_text(range);
         let mut before = Vec::new();
         for call in self.team_calls(range) {
             let name = self.planner.result_name();

@@ -52,7 +52,7 @@ impl<'p> Team<'_, 'p> {
             .iter()
             .all(|symbol| is_static(*symbol) || self.is_replicated(*symbol));
         if symbols.is_empty() || replicated {
-            let mut text = self.text(node.range());
+            let mut text = self.body_text(node.range());
             // A condition ends without one.
             if !node.text().ends_with(';') {
                 let end = TextRange::empty(node.range().end());
@@ -125,7 +125,7 @@ impl<'p> Team<'_, 'p> {
     fn lambdas(&mut self, node: Node<'p>, lambdas: &[(SymbolId, Node<'p>)], plans: &mut Vec<Plan>) {
         let program = self.program();
         let copies = !self.planner.capture_lists(node.range()).is_empty();
-        let mut text = self.text(node.range());
+        let mut text = self.body_text(node.range());
         let mut shared = Vec::new();
         for (symbol, lambda) in lambdas {
             let found = &program.symbols[*symbol];

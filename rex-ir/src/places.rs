@@ -104,6 +104,13 @@ impl Program {
         self.constructs_around(range).next().map(|(id, _)| id)
     }
 
+    /// Whether a place in a range is executed where something is called: it is in a lambda or in a member of a class that the range holds.
+    pub fn is_called(&self, place: TextRange, range: TextRange) -> bool {
+        let own = self.unit.tree.root().smallest_at(place);
+        own.callables_around()
+            .any(|callable| range.contains_range(callable.range()) && range != callable.range())
+    }
+
     /// The construct whose first directive this is.
     pub fn construct_of(&self, directive: usize) -> Option<ConstructId> {
         let is_before = |construct: &Construct| {

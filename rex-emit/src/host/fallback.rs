@@ -261,8 +261,11 @@ impl Host<'_> {
                     |outer| !self.is_dropped(region, kept, *outer),
                 )
         };
-        // The one thread of the region has all of a construct that no other thread shares.
-        let is_alone = !kept.contains(&Leaf::Parallel)
+        // The one thread of the region has all of a construct that no other thread shares; those that call something may be several.
+        let is_alone = !self
+            .program
+            .is_called(construct.range, constructs[region].range)
+            && !kept.contains(&Leaf::Parallel)
             && !around
                 .iter()
                 .any(|outer| constructs[*outer].has(Leaf::Parallel));

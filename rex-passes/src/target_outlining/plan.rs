@@ -205,7 +205,7 @@ impl<'p> Planner<'p> {
             end = place.end();
             let context = match context {
                 Context::Alone => Context::Alone,
-                _ if is_called(self.program, place, range) => Context::Threads(Crew::Caller),
+                _ if self.program.is_called(place, range) => Context::Threads(Crew::Caller),
                 other => other,
             };
             replacements.push((place, self.construct(id, context)));
@@ -524,11 +524,4 @@ pub(super) fn reduced(reductions: Vec<ReductionPlan>, body: Plan) -> Plan {
             body: Box::new(body),
         },
     }
-}
-
-/// Whether a place in a range is executed where something is called: it is in a lambda or in a member of a class that the range holds.
-pub(super) fn is_called(program: &Program, place: TextRange, range: TextRange) -> bool {
-    let own = program.unit.tree.root().smallest_at(place);
-    own.callables_around()
-        .any(|callable| range.contains_range(callable.range()) && range != callable.range())
 }

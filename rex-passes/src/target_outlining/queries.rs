@@ -8,7 +8,6 @@ use rex_syntax::lex::Token;
 use rex_syntax::omp::directive::Leaf;
 use rex_syntax::{TextRange, lex};
 
-use super::plan::is_called;
 use super::{Facts, loops};
 
 /// Functions whose value depends on the parallel regions around a call.
@@ -159,7 +158,7 @@ fn holds_sharing(program: &Program, region: RegionId) -> bool {
     let outermost = &program.constructs[program.regions[region].construct];
     let mut constructs = program.constructs_in(outermost.range);
     constructs.any(|(_, construct)| {
-        binds_to_caller(construct) && is_called(program, construct.range, outermost.range)
+        binds_to_caller(construct) && program.is_called(construct.range, outermost.range)
     })
 }
 

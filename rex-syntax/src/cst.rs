@@ -20,6 +20,7 @@ use std::sync::Arc;
 use text_size::{TextRange, TextSize};
 
 use self::entry::{Entry, size};
+use self::flatten::Patience;
 use self::grammar::Grammar;
 use crate::kind::{Field, Kind};
 use crate::lex;
@@ -55,7 +56,7 @@ pub fn parse(text: &str, original: Arc<str>, language: Language) -> Tree {
         original.len(),
         "a masked view has the length of its text"
     );
-    let mut nodes = flatten::parse(text, PIECE, language);
+    let mut nodes = flatten::parse(text, PIECE, language, Patience::USUAL);
     restore_types(&mut nodes, text, &original);
     Tree {
         text: original,

@@ -1,6 +1,8 @@
 //! From the parser's tree to the flat list.
 
 use std::cell::RefCell;
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
 
 use text_size::{TextRange, TextSize};
 
@@ -18,8 +20,35 @@ thread_local! {
     static PARSER: RefCell<tree_sitter::Parser> = RefCell::new(tree_sitter::Parser::new());
 }
 
+/// How long a text with errors is parsed: a part of it, and each of its bytes. The parser reads a byte in 0.2 µs, but behind some errors, for each
+/// token, all that the brackets before it may be: a millisecond for each byte.
+#[derive(Clone, Copy)]
+pub(super) struct Patience {
+    pub(super) base: Duration,
+    pub(super) byte: Duration,
+}
+
+impl Patience {
+    pub(super) const USUAL: Patience = Patience {
+        base: Duration::from_secs(1),
+        byte: Duration::from_micros(20),
+    };
+
+    fn of(self, ranges: &[TextRange]) -> Duration {
+        let bytes: u32 = ranges.iter().map(|range| u32::from(range.len())).sum();
+        self.base + self.byte * bytes
+    }
+}
+
 /// Parses a text in pieces of about `piece` bytes. The first entry is the translation unit, the whole text.
-pub(super) fn parse(text: &str, piece: usize, language: Language) -> Vec<Entry> {
+///
+/// A piece that `patience` is too short for is an error as a whole.
+pub(super) fn parse(
+    text: &str,
+    piece: usize,
+    language: Language,
+    patience: Patience,
+) -> Vec<Entry> {
     let grammar = Grammar::of(language);
     let mut list = List::new(lex::whole(text), grammar);
     PARSER.with_borrow_mut(|parser| {
@@ -29,6 +58,7 @@ pub(super) fn parse(text: &str, piece: usize, language: Language) -> Vec<Entry> 
             text,
             piece,
             language,
+            patience,
         };
         for range in pieces(text, piece, language) {
             if !is_set || reader.add(&mut list, range, &Around::default()).is_none() {
@@ -87,6 +117,7 @@ struct Reader<'p> {
     text: &'p str,
     piece: usize,
     language: Language,
+    patience: Patience,
 }
 
 impl Reader<'_> {
@@ -245,9 +276,27 @@ impl Reader<'_> {
     }
 
     fn parsed(&mut self, ranges: &[TextRange]) -> Option<tree_sitter::Tree> {
+        let patience = self.patience.of(ranges);
         let ranges: Vec<tree_sitter::Range> = ranges.iter().map(|&range| place(range)).collect();
         self.parser.set_included_ranges(&ranges).ok()?;
-        self.parser.parse(self.text, None)
+        let begun = Instant::now();
+        let mut is_late = |state: &tree_sitter::ParseState| {
+            if state.has_error() && begun.elapsed() > patience {
+                return ControlFlow::Break(());
+            }
+            ControlFlow::Continue(())
+        };
+        let options = tree_sitter::ParseOptions::new().progress_callback(&mut is_late);
+        let bytes = self.text.as_bytes();
+        let mut read = |start: usize, _| bytes.get(start..).unwrap_or_default();
+        let parsed = self
+            .parser
+            .parse_with_options(&mut read, None, Some(options));
+        if parsed.is_none() {
+            // It would go on with this text otherwise.
+            self.parser.reset();
+        }
+        parsed
     }
 }
 
@@ -277,6 +326,7 @@ pub(super) fn is_cut(text: &str, item: TextRange, piece: usize, language: Langua
             text,
             piece,
             language,
+            patience: Patience::USUAL,
         };
         reader
             .add_cut(&mut list, item, &Around::default())

@@ -1,5 +1,6 @@
 use super::grammar::GRAMMARS;
 use super::*;
+use std::time::Duration;
 
 fn named_kinds(node_types: &str) -> Vec<String> {
     // A list of objects, two spaces deep: `"type": "x",` then `"named": true,`; supertypes have `"subtypes"` next.
@@ -96,10 +97,38 @@ fn outline(text: &str, piece: usize, language: Language) -> String {
     let tree = Tree {
         text: text.into(),
         language,
-        nodes: flatten::parse(text, piece, language),
+        nodes: flatten::parse(text, piece, language, Patience::USUAL),
     };
     let places: Vec<_> = tree.nodes().map(Node::range).collect();
     format!("{} {places:?}", tree.root().outline())
+}
+
+#[test]
+fn what_takes_too_long_is_an_error() {
+    let wrong = format!("int wrong(void) {{ {} }}", "f(a }, [b; ".repeat(100));
+    let right = format!("int right(void) {{ {} }}", "f(a[b]); ".repeat(100));
+    let text = format!("{right}\n{wrong}\n{right}");
+    let patience = Patience {
+        base: Duration::ZERO,
+        byte: Duration::ZERO,
+    };
+    let parsed = |text: &str, patience| {
+        let nodes = flatten::parse(text, 64, Language::C, patience);
+        let n_calls = nodes
+            .iter()
+            .filter(|node| node.kind == Kind::CallExpression);
+        (
+            n_calls.count(),
+            nodes.iter().any(|node| node.kind == Kind::Error),
+        )
+    };
+    assert_eq!(parsed(&right, patience), (100, false));
+    let (n_usual, _) = parsed(&text, Patience::USUAL);
+    assert!(n_usual > 200, "{n_usual}");
+    let (n_calls, has_error) = parsed(&text, patience);
+    assert!(n_calls < n_usual && has_error, "{n_calls}");
+    // The parser goes on with the next text.
+    assert_eq!(parsed(&right, patience), (100, false));
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use rex_syntax::cst::Node;
 use rex_syntax::kind::{Field, Kind};
+use rex_syntax::source::Language;
 use rex_syntax::{TextRange, TextSize, lex};
 use smol_str::SmolStr;
 
@@ -175,9 +176,12 @@ impl Builder<'_> {
         id
     }
 
-    /// Whether attributes of a class, perhaps by macros, give its scalars an order of their own.
+    /// Whether attributes of a struct, perhaps by macros, give its scalars an order of their own; compilers of C++ ignore them.
     fn is_reversed(&self, node: Node<'_>, body: Node<'_>) -> bool {
         const WORD: &str = "scalar_storage_order";
+        if self.unit.language != Language::C {
+            return false;
+        }
         // The tree's own text has no attribute macros.
         let (source, is_of_unit) = match self.fragment_depth {
             0 => (self.source, true),

@@ -67,6 +67,15 @@ struct rex_progress {
       }
     }
   }
+  /// The same for what the host may write: bytes other than zero are an object that it wrote there.
+  template <typename Construct> REX_DEVICE void rex_begin(void *place, size_t size, Construct construct) {
+    rex_begin(place, [&](void *at) {
+      const unsigned char *const bytes = static_cast<const unsigned char *>(at);
+      for (size_t i = 0; i < size; ++i)
+        if (bytes[i] != 0) return;
+      construct(at);
+    });
+  }
 };
 
 /// Room for such a variable that the runtime does not look for.
@@ -839,10 +848,10 @@ private:
   rex_storage<Array> storage_;
 };
 
-/// Destroys a team's object, or each element of an array, where its scope ends.
+/// Destroys a team's object, constant or not, or each element of an array, where its scope ends.
 template <typename Object> class rex_destructor {
 public:
-  explicit REX_DEVICE rex_destructor(Object &object) : object_(object) {}
+  explicit REX_DEVICE rex_destructor(const Object &object) : object_(const_cast<Object &>(object)) {}
   REX_DEVICE ~rex_destructor() {
     if (threadIdx.x == 0) destroy(object_);
     __syncthreads();

@@ -33,10 +33,13 @@ fn ends(program: &Program, ty: TypeId, seen: &mut BTreeSet<RecordId>) -> bool {
 pub(crate) fn has_constructor(program: &Program, ty: TypeId) -> bool {
     let types = &program.types;
     let element = types.innermost_element(ty);
-    let Some(record) = types.record(element) else {
+    let Some(id) = types.record(element) else {
         return may_be_class(program, element);
     };
-    let record = &types.records[record];
+    if holds_constants(program, id, &mut BTreeSet::new()) {
+        return true;
+    }
+    let record = &types.records[id];
     let initializes = |body: TextRange| {
         program
             .text(body)
@@ -48,10 +51,18 @@ pub(crate) fn has_constructor(program: &Program, ty: TypeId) -> bool {
             || record.has_table()
             || !record.bases.is_empty()
             || record.body.is_none_or(initializes)
-            || record
-                .fields
-                .iter()
-                .any(|field| types.record(types.innermost_element(field.ty)).is_some()))
+            || types.parts(id).any(|part| types.record(part).is_some()))
+}
+
+/// Whether objects of a class hold constants or references, which C++ does not assign to; given classes that were looked at.
+fn holds_constants(program: &Program, record: RecordId, seen: &mut BTreeSet<RecordId>) -> bool {
+    let types = &program.types;
+    let fields = types.records[record].fields.iter();
+    fields.filter(|field| !field.is_static).any(|field| {
+        let part = types.record(types.innermost_element(field.ty));
+        let mut holds = |part| seen.insert(part) && holds_constants(program, part, seen);
+        types.is_constant(field.ty) || types.is_reference(field.ty) || part.is_some_and(&mut holds)
+    })
 }
 
 /// The statement that constructs an object at a place; the arguments stand in parentheses or braces.

@@ -424,7 +424,7 @@ impl<'p> Member<'p> {
             let statement = self.new_object(PLACE, value);
             // The runtime finds the object by its name, and compares sizes.
             return format!(
-                " {{ static rex_storage<{ty}> {object}; static rex_progress {PROGRESS}; {PROGRESS}.rex_begin(&{object}, [&](void *{PLACE}) {{ {statement} }}); return {object}.rex_object(); }}"
+                " {{ static rex_storage<{ty}> {object}; static rex_progress {PROGRESS}; {PROGRESS}.rex_begin(&{object}, sizeof({object}), [&](void *{PLACE}) {{ {statement} }}); return {object}.rex_object(); }}"
             );
         }
         let declared = types.declare(ty, object);

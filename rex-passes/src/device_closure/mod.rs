@@ -87,6 +87,7 @@ fn device_code(cx: &mut PassCx<'_>) -> DeviceCode {
     reached.functions.retain(|id| !left_out.contains(id));
     report::members_of_templates(cx, &stored);
     report::maps_without_effect(cx, &stored);
+    report::values_before_code(cx, &begun_members);
     report::reversed_objects(cx, &stored);
     virtual_calls::report(cx, &reached.functions);
 

@@ -19,6 +19,7 @@ use rex_syntax::expansion::HeaderOrigin;
 use rex_syntax::source::Language;
 use rex_syntax::{TextRange, TextSize, lex};
 use rustc_hash::FxHashSet;
+use smol_str::SmolStr;
 
 use super::reach::{Certainty, Reached, declared};
 use crate::analysis::device_functions;
@@ -266,6 +267,50 @@ pub(super) fn maps_without_effect(cx: &mut PassCx<'_>, variables: &[(SymbolId, D
             ));
         cx.diagnostics.push(diagnostic);
     }
+}
+
+/// A static member of a class template that device code begins when it first uses it: zeros that the host writes there before are lost.
+pub(super) fn values_before_code(cx: &mut PassCx<'_>, begun_members: &[SymbolId]) {
+    let program = &*cx.program;
+    let regions = program.regions.values().flat_map(|region| &region.maps);
+    let of_regions = regions.map(|item| (item, false));
+    let constructs = program.data_constructs.values().flat_map(|construct| {
+        let is_update = construct.kind == DataConstructKind::Update;
+        construct.maps.iter().map(move |item| (item, is_update))
+    });
+    let found: IndexMap<TextRange, SmolStr> = of_regions
+        .chain(constructs)
+        .filter_map(|(item, is_update)| {
+            let CapturedObject::Variable(symbol) = item.root else {
+                return None;
+            };
+            let writes = matches!(item.kind, MapKind::To | MapKind::Tofrom)
+                && (is_update || item.modifiers.contains(MapModifiers::ALWAYS));
+            let instances = &program.static_member_instances;
+            let member = instances.get(&symbol).copied().unwrap_or(symbol);
+            let is_begun = writes && begun_members.contains(&member) && !is_zero(program, member);
+            is_begun.then(|| (item.at, program.name(member).clone()))
+        })
+        .collect();
+    for (at, name) in found {
+        let headline = format!("device code begins `{name}` when it first uses it there");
+        let diagnostic = cx
+            .diagnostic(Code::MapListItem, at, headline)
+            .with_severity(Severity::Warning)
+            .with_note(
+                "zeros that are written to it before are lost: code computes its first value then",
+            )
+            .with_help("give it a constant for a first value, or use it in a region before");
+        cx.diagnostics.push(diagnostic);
+    }
+}
+
+/// Whether the initializer of a variable makes zeros of arithmetic types and pointers: `T()`.
+fn is_zero(program: &Program, symbol: SymbolId) -> bool {
+    let found = &program.symbols[symbol];
+    let text = found.initializer.map_or("", |value| program.text(value));
+    let before = ["()", "{}"].iter().find_map(|end| text.strip_suffix(end));
+    before.is_some_and(|ty| ty.is_empty() || program.types.spell(found.ty) == *ty)
 }
 
 /// Objects of host and device whose bytes have an order that devices do not know.

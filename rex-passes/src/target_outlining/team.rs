@@ -7,6 +7,7 @@ mod arguments;
 pub(super) mod barriers;
 mod calls;
 mod heads;
+mod lifetimes;
 mod objects;
 mod ranges;
 mod uniform;

@@ -257,6 +257,12 @@ impl Planner<'_> {
         format_smolstr!("rex_result_{}", self.results)
     }
 
+    /// A name for a value that members of an object refer to.
+    pub(super) fn value_name(&mut self) -> SmolStr {
+        self.results += 1;
+        format_smolstr!("rex_value_{}", self.results)
+    }
+
     /// A name for what a call gets.
     pub(super) fn argument_name(&mut self) -> SmolStr {
         self.results += 1;

@@ -109,7 +109,8 @@ impl<'p> Team<'_, 'p> {
                     name,
                     ty: found.ty,
                     alignment: program.own_alignment(symbol),
-                    initializer,
+                    initializer: initializer
+                        .map(|text| self.with_extended_values(found.ty, text, plans)),
                     is_constant,
                     waits: true,
                 },
@@ -146,7 +147,7 @@ impl<'p> Team<'_, 'p> {
     }
 
     /// What a reference of sequential code refers to.
-    fn referent(&self, initializer: Option<BodyText>, to: TypeId) -> Referent {
+    pub(super) fn referent(&self, initializer: Option<BodyText>, to: TypeId) -> Referent {
         let program = self.program();
         let Some(initializer) = initializer else {
             return Referent::Value(None);
@@ -238,7 +239,7 @@ fn is_mutable(lambda: Node<'_>) -> bool {
 }
 
 /// What a reference refers to.
-enum Referent {
+pub(super) enum Referent {
     /// What this expression gives.
     Found(BodyText, Finder),
     /// A value without a place of its own.

@@ -46,6 +46,8 @@ pub mod starters;
 pub mod static_member;
 pub mod symbol;
 pub mod symbol_index;
+#[cfg(test)]
+mod testing;
 pub mod ty;
 pub mod untranslatable;
 pub mod verify;

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use indexmap::IndexSet;
 use la_arena::{Arena, Idx};
 use rex_syntax::TextRange;
+use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 
 use crate::expr::Expr;
@@ -121,8 +122,8 @@ pub struct Record {
     pub unnamed: Vec<(usize, RecordId)>,
     /// Direct data members in declaration order.
     pub fields: Vec<Field>,
-    /// Names of direct bases.
-    pub bases: Vec<SmolStr>,
+    /// Direct bases.
+    pub bases: Vec<Base>,
     /// A direct base is declared `virtual`.
     pub has_virtual_bases: bool,
     /// Member functions.
@@ -154,6 +155,31 @@ impl Record {
         self.friends
             .iter()
             .find(|friend| friend.function == function)
+    }
+}
+
+/// A base of a class.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Base {
+    /// As the class writes it: `lib::Box<T>`.
+    pub name: SmolStr,
+    /// The classes that it may be: the one that scopes find, else all with its name.
+    pub classes: Vec<RecordId>,
+}
+
+impl Base {
+    /// A base that is known by name.
+    pub fn new(name: impl Into<SmolStr>) -> Base {
+        Base {
+            name: name.into(),
+            classes: Vec::new(),
+        }
+    }
+
+    /// The name without namespaces and arguments: `Box`.
+    pub fn plain_name(&self) -> &str {
+        let plain = self.name.split('<').next().unwrap_or_default();
+        plain.rsplit("::").next().unwrap_or_default().trim()
     }
 }
 
@@ -418,13 +444,24 @@ impl TypeTable {
             .map(|field| field.ty)
     }
 
-    /// The base classes of a class. They are known by name, so all classes of that name are among them, itself in damaged text too.
+    /// The base classes of a class, itself in damaged text too.
     pub fn bases(&self, record: RecordId) -> impl Iterator<Item = RecordId> {
-        let names = &self.records[record].bases;
-        let named = self.records.iter();
-        named
-            .filter(|(_, other)| names.contains(&other.name))
-            .map(|(base, _)| base)
+        let bases = self.records[record].bases.iter();
+        bases.flat_map(|base| &base.classes).copied()
+    }
+
+    /// Gives bases that no scope has found, such as those of classes of headers, the classes of their names.
+    pub(crate) fn find_bases_by_name(&mut self) {
+        let mut named: FxHashMap<SmolStr, Vec<RecordId>> = FxHashMap::default();
+        for (id, record) in self.records.iter() {
+            named.entry(record.name.clone()).or_default().push(id);
+        }
+        let bases = self.records.values_mut().flat_map(|it| &mut it.bases);
+        for base in bases.filter(|base| base.classes.is_empty()) {
+            if let Some(classes) = named.get(base.plain_name()) {
+                base.classes.clone_from(classes);
+            }
+        }
     }
 
     /// A class, its bases and the classes of its members, and theirs in turn: each once, as damaged text has them in circles.
@@ -637,6 +674,46 @@ fn reached_from(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::program;
+
+    #[test]
+    fn bases_are_found_by_scopes() {
+        let program = program(
+            "namespace a { struct Box { int a; }; template <class T> struct List {}; }
+             namespace b { struct Box { int b; }; }
+             struct First : a::Box {};
+             struct Second : private virtual b::Box, public a::List<int> {};
+             template <class T> struct Third : a::List<T>, T {};
+             template <class T> struct Fourth : Third<Second>, First {};
+             void f() {
+             #pragma omp target
+             ;
+             }",
+        );
+        let types = &program.types;
+        let named = |name: &str| {
+            let mut records = types.records.iter();
+            let found = records.find(|(_, record)| record.name == name);
+            found.expect("it is defined").0
+        };
+        let bases = |name: &str| {
+            let bases = types.bases(named(name));
+            bases.map(|base| &types.records[base]).collect::<Vec<_>>()
+        };
+        let names = |name: &str| {
+            let bases = bases(name).into_iter();
+            bases.map(|base| base.name.as_str()).collect::<Vec<_>>()
+        };
+        assert_eq!(names("First"), ["Box"]);
+        assert_eq!(bases("First")[0].fields[0].name, "a");
+        assert_eq!(names("Second"), ["Box", "List"]);
+        assert_eq!(bases("Second")[0].fields[0].name, "b");
+        assert_eq!(names("Third"), ["List"]);
+        assert_eq!(names("Fourth"), ["Third", "First"]);
+        let all = types.with_bases(named("Fourth"));
+        assert_eq!(all.len(), 5);
+        assert!(all.contains(&named("List")));
+    }
 
     #[test]
     fn declarators_keep_their_parentheses() {

@@ -10,7 +10,7 @@ use rex_ir::item::{Function, FunctionId};
 use rex_ir::kernel::Kernel;
 use rex_ir::program::{DeviceFunction, Program};
 use rex_ir::symbol::SymbolId;
-use rex_ir::ty::Record;
+use rex_ir::ty::{Base, Record};
 use rex_syntax::cst::Node;
 use rex_syntax::edit::{EditConflict, EditSet};
 use rex_syntax::kind::Kind;
@@ -20,7 +20,7 @@ use rex_syntax::{TextRange, TextSize, lex, places};
 use rustc_hash::FxHashMap;
 use smol_str::{SmolStr, format_smolstr};
 
-use super::overriding::{Overriding, plain_name};
+use super::overriding::Overriding;
 use super::{function, instances, kernel, references, static_locals, statics};
 use crate::common::closures::wrapped;
 use crate::common::conditionals;
@@ -370,7 +370,7 @@ fn destructors_like(program: &Program, functions: &[&Function]) -> Vec<SmolStr> 
     while n_known < related.len() {
         n_known = related.len();
         for class in &own {
-            let mut bases = class.bases.iter().map(|base| plain_name(base));
+            let mut bases = class.bases.iter().map(Base::plain_name);
             if related.contains(&*class.name) {
                 related.extend(bases);
             } else if bases.any(|base| related.contains(base)) {

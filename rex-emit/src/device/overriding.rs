@@ -48,25 +48,15 @@ impl Overriding {
     }
 }
 
-/// The name of a base without its namespaces and arguments.
-pub(super) fn plain_name(base: &str) -> &str {
-    let plain = base.split('<').next().unwrap_or_default();
-    plain.rsplit("::").next().unwrap_or_default().trim()
-}
-
 /// The classes of headers among the bases of a class, and among those of its bases.
 fn bases_of_headers(program: &Program, record: RecordId) -> IndexSet<SmolStr> {
     let types = &program.types;
+    let is_own = |class: &RecordId| types.records[*class].body.is_some();
     let classes = types.with_bases(record);
-    let is_own = |name: &str| {
-        let mut classes = classes.iter().map(|id| &types.records[*id]);
-        classes.any(|class| class.name == name && class.body.is_some())
-    };
     let bases = classes.iter().flat_map(|id| &types.records[*id].bases);
     bases
-        .map(|base| plain_name(base))
-        .filter(|name| !is_own(name))
-        .map(SmolStr::new)
+        .filter(|base| !base.classes.iter().any(is_own))
+        .map(|base| base.plain_name().into())
         .collect()
 }
 

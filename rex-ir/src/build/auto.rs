@@ -312,6 +312,7 @@ impl<'u> Builder<'u> {
         };
         let inside = TextRange::empty(end);
         for base in self.types.records[record].bases.clone() {
+            let base = base.name;
             let of_name = self.named_type(&without_arguments(&base), inside);
             let Some(of_base) = self.types.record(of_name) else {
                 continue;

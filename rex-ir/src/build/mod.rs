@@ -358,6 +358,7 @@ impl<'u> Builder<'u> {
     fn finish(mut self) -> Built {
         self.symbols.shrink_to_fit();
         self.types.hidden = self.hidden_classes();
+        self.types.find_bases_by_name();
         Built {
             types: self.types,
             symbols: self.symbols,

@@ -237,7 +237,7 @@ impl<'u> Builder<'u> {
             return None;
         }
         self.types.records[class].bases.iter().find_map(|base| {
-            let base = self.class_with_arguments(base, at)?;
+            let base = self.class_with_arguments(&base.name, at)?;
             self.static_field(base, name, at, depth + 1)
         })
     }

@@ -1,16 +1,7 @@
-use rex_syntax::diag::Diagnostics;
-use rex_syntax::source::{Language, SourceFile, SourceMap};
-use rex_syntax::unit::read_unit;
 use rex_syntax::{TextRange, TextSize};
 
 use crate::program::Program;
-
-fn program(source: &str) -> Program {
-    let mut sources = SourceMap::new();
-    let file = sources.add(SourceFile::new("input.cpp", Language::Cxx, source));
-    let unit = read_unit(&mut sources, file, None, &mut Diagnostics::new());
-    crate::build::build(sources, unit).0
-}
+use crate::testing::program;
 
 const NESTED: &str = "\
 void outer(int n, int *a) {

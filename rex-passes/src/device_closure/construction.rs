@@ -244,7 +244,7 @@ impl Begun<'_> {
             || class
                 .bases
                 .iter()
-                .any(|base| deeper.by_words_of_headers(base))
+                .any(|base| deeper.by_words_of_headers(&base.name))
             || !has_constructor && (deeper.by_members(class) || self.leaves_members(class))
     }
 

@@ -71,23 +71,11 @@ impl Builder<'_> {
         if !seen.insert(record) {
             return;
         }
-        for base in self.bases(record) {
+        for base in self.program.types.bases(record) {
             self.add_members(base, seen, out);
         }
         let own = &self.program.types.records[record].fields;
         out.extend(own.iter().filter(|field| !field.is_static).cloned());
-    }
-
-    fn bases(&self, record: RecordId) -> Vec<RecordId> {
-        let records = &self.program.types.records;
-        let named = |name: &str| {
-            let mut all = records.iter();
-            all.find(|(_, known)| known.name == name).map(|(id, _)| id)
-        };
-        let bases = records[record].bases.iter();
-        bases
-            .filter_map(|base| named(base.rsplit("::").next().unwrap_or(base)))
-            .collect()
     }
 
     /// Whether a mapper decides how a part of a class is mapped. What members of reference type refer to is no part.

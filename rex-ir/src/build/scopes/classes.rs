@@ -121,14 +121,20 @@ impl<'u> Builder<'u> {
 
     /// The base classes that can be read.
     fn bases_of(&mut self, record: RecordId, at: TextRange) -> Vec<RecordId> {
-        let bases = self.types.records[record].bases.clone();
-        let record_of = |base: &SmolStr| {
-            self.specialization(base, at).or_else(|| {
-                let ty = self.named_type(&without_arguments(base), at);
-                self.types.record(ty)
-            })
+        let names: Vec<SmolStr> = {
+            let bases = self.types.records[record].bases.iter();
+            bases.map(|base| base.name.clone()).collect()
         };
-        bases.iter().filter_map(record_of).collect()
+        let mut all = Vec::new();
+        for (idx, name) in names.iter().enumerate() {
+            let found = self.specialization(name, at).or_else(|| {
+                let ty = self.named_type(&without_arguments(name), at);
+                self.types.record(ty)
+            });
+            self.types.records[record].bases[idx].classes = Vec::from_iter(found);
+            all.extend(found);
+        }
+        all
     }
 
     /// A class and all its bases that can be read, the nearest first.

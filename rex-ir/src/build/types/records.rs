@@ -11,7 +11,7 @@ use crate::build::Builder;
 use crate::build::names::{function_name, squeeze};
 use crate::namer;
 use crate::ty;
-use crate::ty::{Meaning, Record, TypeId, TypeKind};
+use crate::ty::{Base, Meaning, Record, TypeId, TypeKind};
 
 impl Builder<'_> {
     pub(in crate::build) fn record_type(&mut self, node: Node<'_>, at: TextRange) -> TypeId {
@@ -130,7 +130,7 @@ impl Builder<'_> {
                                     | Kind::TemplateType
                             )
                         })
-                        .map(|base| SmolStr::from(base.text())),
+                        .map(|base| Base::new(base.text())),
                 );
             }
         }

@@ -76,14 +76,18 @@ fn of_classes(program: &Program) -> BTreeSet<SmolStr> {
     found
 }
 
-/// The headers of the project with classes of which regions in member functions may name what only members may.
+/// The headers of the project with classes in whose member functions regions stand that have to be members: they may name what only members may, or their object is of a template's class.
 fn of_members(program: &Program) -> BTreeSet<SmolStr> {
     let regions = program.regions.values();
     let classes = regions.filter_map(|region| {
         let class = program.functions[region.function].class.as_deref()?;
         let class = find(&program.unit, class, DeclKind::Tag)?;
         match class.origin {
-            HeaderOrigin::User { file } if has_hidden_members(class.text) => Some(file),
+            HeaderOrigin::User { file }
+                if is_template(class.text) || has_hidden_members(class.text) =>
+            {
+                Some(file)
+            }
             _ => None,
         }
     });
@@ -141,7 +145,7 @@ fn of_own_variables(program: &Program) -> BTreeSet<SmolStr> {
 /// Whether a declaration of a variable is a template's, or says that the value never changes.
 fn is_of_constants(text: &str) -> bool {
     let mut words = lex::identifiers(text, lex::whole(text)).map(|at| &text[at]);
-    text.starts_with("template")
+    is_template(text)
         || words.any(|word| word == "constexpr" || (word == "const" && !text.contains('*')))
 }
 
@@ -167,6 +171,11 @@ fn of_c(program: &Program) -> BTreeSet<SmolStr> {
         .filter(|(_, text)| is_of_c(text))
         .map(|(file, _)| file)
         .collect()
+}
+
+/// Whether a declaration is a template's.
+fn is_template(text: &str) -> bool {
+    text.starts_with("template")
 }
 
 /// Where device code and the variables that it captures say what they use.

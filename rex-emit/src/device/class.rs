@@ -145,7 +145,12 @@ impl<'p> Classes<'p> {
             } else if is_of_host {
                 let body = TextRange::new(function.declarator_end, function.range.end());
                 replaced.push(body);
-                edits.replace(body - range.start(), ";");
+                let is_in_table = function.is_virtual() && !function.name.starts_with('~');
+                let rest = match is_in_table {
+                    true => format!(" {}", function::NEVER_CALLED),
+                    false => ";".to_owned(),
+                };
+                edits.replace(body - range.start(), rest);
             } else if let Some(device) = device.filter(has_replacements) {
                 replaced.push(function.range);
                 let text = function::print(program, device, BOTH_SIDES);

@@ -23,6 +23,21 @@ use crate::common::closures::wrapped;
 /// What stands before a form for a team.
 const COMMENT: &str = "/* The same, called by all threads of a team in its sequential code. */";
 
+/// The body of a virtual function that is host code: tables of objects that device code makes name it.
+pub(super) const NEVER_CALLED: &str = "{ __builtin_trap(); REX_NEVER_EXECUTED(); }";
+
+/// Whether a function is host code, and the device file has its class with the table of the virtual functions.
+fn is_in_table(program: &Program, id: FunctionId) -> bool {
+    let function = &program.functions[id];
+    let class = |function: &Function| function.membership.as_ref()?.record;
+    function.is_virtual()
+        && program.device_code.host_members.contains(&id)
+        && class(function).is_some_and(|record| {
+            let mut devices = program.device_code.functions.iter();
+            devices.any(|device| class(&program.functions[device.function]) == Some(record))
+        })
+}
+
 impl<'p> Device<'p> {
     /// A function of the host that leads to kernels of templates, or a declaration of one that such a function calls.
     pub(super) fn host_function(&mut self, id: FunctionId) -> Result<(), EditConflict> {
@@ -54,6 +69,11 @@ impl<'p> Device<'p> {
             self.header();
             let text = instances::function(self.program, instantiator)?;
             self.out.push('\n');
+            self.line(&text);
+        } else if !function.in_class && is_in_table(self.program, id) {
+            self.header();
+            let head = TextRange::new(function.range.start(), function.declarator_end);
+            let text = format!("{} {NEVER_CALLED}", self.text_of(head).trim_end());
             self.line(&text);
         }
         Ok(())

@@ -62,6 +62,7 @@ fn of_classes(program: &Program) -> BTreeSet<SmolStr> {
     for range in device_text(program) {
         read(program.text(range), &mut pending);
     }
+    pending.extend(arguments_of_templates(program));
     while let Some(name) = pending.pop() {
         let Some(class) = find(&program.unit, &name, DeclKind::Tag) else {
             continue;
@@ -74,6 +75,32 @@ fn of_classes(program: &Program) -> BTreeSet<SmolStr> {
         }
     }
     found
+}
+
+/// The names of classes of the project that kernels of templates may have for arguments: what leads to an instantiation names them, and they have operators or
+/// members with the name of one that device code calls.
+fn arguments_of_templates(program: &Program) -> BTreeSet<SmolStr> {
+    let regions = program.regions.values().flat_map(|region| &region.calls);
+    let functions = program.device_code.functions.iter();
+    let functions = functions.flat_map(|device| &program.functions[device.function].calls);
+    let called: BTreeSet<&str> = regions.chain(functions).map(|call| &*call.name).collect();
+    let may_be_called = |name: &SmolStr| {
+        let class = find(&program.unit, name, DeclKind::Tag);
+        let class = class.filter(|class| matches!(class.origin, HeaderOrigin::User { .. }));
+        class.is_some_and(|class| {
+            let mut words = names_of(class.text);
+            words.any(|word| word == "operator" || called.contains(word))
+        })
+    };
+    let named = &program.instances.names;
+    let makers = named
+        .iter()
+        .filter_map(|name| project_definition(&program.unit, name));
+    let made: Vec<SmolStr> = makers
+        .flat_map(|maker| names_of(&maker.text).map(SmolStr::new).collect::<Vec<_>>())
+        .collect();
+    let named = named.iter().chain(&made);
+    named.filter(|name| may_be_called(name)).cloned().collect()
 }
 
 /// The headers of the project with classes in whose member functions regions stand that have to be members: they may name what only members may, or their object is of a template's class.

@@ -226,15 +226,21 @@ pub(super) fn called(program: &Program) -> BTreeSet<&str> {
 
 /// The declaration of a function that devices cannot have: what calls it is not linked.
 fn left_out(program: &Program, function: &Function) -> String {
+    let declared = head_without(program, function, &["static", "inline"]);
+    format!("{BOTH_SIDES}{declared};")
+}
+
+/// A function up to its body, without some words.
+pub(super) fn head_without(program: &Program, function: &Function, words: &[&str]) -> String {
     let head = TextRange::new(function.range.start(), function.declarator_end);
     let mut declared = program.text(head).replace("\r\n", "\n");
-    let words: Vec<TextRange> = lex::identifiers(&declared, lex::whole(&declared))
-        .filter(|at| matches!(&declared[*at], "static" | "inline"))
+    let found: Vec<TextRange> = lex::identifiers(&declared, lex::whole(&declared))
+        .filter(|at| words.contains(&&declared[*at]))
         .collect();
-    for word in words.into_iter().rev() {
+    for word in found.into_iter().rev() {
         declared.replace_range(std::ops::Range::<usize>::from(word), "");
     }
-    format!("{BOTH_SIDES}{};", declared.trim())
+    declared.trim().to_string()
 }
 
 impl Device<'_> {

@@ -293,7 +293,7 @@ pub(super) fn values_before_code(cx: &mut PassCx<'_>, begun_members: &[SymbolId]
         })
         .collect();
     for (at, name) in found {
-        let headline = format!("device code begins `{name}` when it first uses it there");
+        let headline = format!("device code gives `{name}` its first value when it first uses it");
         let diagnostic = cx
             .diagnostic(Code::MapListItem, at, headline)
             .with_severity(Severity::Warning)

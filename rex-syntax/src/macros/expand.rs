@@ -86,6 +86,21 @@ impl MacroTable {
         Stages::of(self, text, start, lookup_at, how)?.first(|_| true)
     }
 
+    /// The same for a call that stands for words of a directive: the names that it pastes may be computed in its arguments.
+    pub(crate) fn words_of_call(
+        &self,
+        text: &str,
+        name: TextRange,
+        lookup_at: TextSize,
+    ) -> Option<(TextRange, String)> {
+        let inner = match self.makes_names(lex::slice(text, name), lookup_at) {
+            true => Inner::Declarations,
+            false => Inner::Structure,
+        };
+        let how = (inner, Whose::Everyone);
+        Stages::of(self, text, name.start(), lookup_at, how)?.first(|_| true)
+    }
+
     /// Expands the macro call at a place of a derived text, and those that its expansion begins with.
     pub(crate) fn statement_of_call(
         &self,

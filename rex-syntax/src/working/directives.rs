@@ -149,8 +149,7 @@ impl Code<'_> {
             if expansions.last().is_some_and(is_inside) || written.is_inside_of(name, word) {
                 continue;
             }
-            let Some((range, expansion)) = self.macros.expand_call_at(text, word.start(), at)
-            else {
+            let Some((range, expansion)) = self.macros.words_of_call(text, word, at) else {
                 continue;
             };
             let is_balanced = is_balanced(&expansion);

@@ -51,7 +51,9 @@ pub(crate) fn has_constructor(program: &Program, ty: TypeId) -> bool {
             || record.has_table()
             || !record.bases.is_empty()
             || record.body.is_none_or(initializes)
-            || types.parts(id).any(|part| types.record(part).is_some()))
+            || types
+                .parts(id)
+                .any(|part| types.record(types.innermost_element(part)).is_some()))
 }
 
 /// Whether objects of a class hold constants or references, which C++ does not assign to; given classes that were looked at.

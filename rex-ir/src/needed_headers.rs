@@ -80,27 +80,27 @@ fn of_classes(program: &Program) -> BTreeSet<SmolStr> {
 /// The names of classes of the project that kernels of templates may have for arguments: what leads to an instantiation names them, and they have operators or
 /// members with the name of one that device code calls.
 fn arguments_of_templates(program: &Program) -> BTreeSet<SmolStr> {
+    let kept = &program.instances.names;
+    let mut named: BTreeSet<SmolStr> = kept.iter().cloned().collect();
+    for name in kept {
+        // It may make such objects.
+        if let Some(function) = project_definition(&program.unit, name) {
+            named.extend(names_of(&function.text).map(SmolStr::new));
+        }
+    }
     let regions = program.regions.values().flat_map(|region| &region.calls);
     let functions = program.device_code.functions.iter();
     let functions = functions.flat_map(|device| &program.functions[device.function].calls);
     let called: BTreeSet<&str> = regions.chain(functions).map(|call| &*call.name).collect();
-    let may_be_called = |name: &SmolStr| {
+    named.retain(|name| {
         let class = find(&program.unit, name, DeclKind::Tag);
         let class = class.filter(|class| matches!(class.origin, HeaderOrigin::User { .. }));
         class.is_some_and(|class| {
             let mut words = names_of(class.text);
             words.any(|word| word == "operator" || called.contains(word))
         })
-    };
-    let named = &program.instances.names;
-    let makers = named
-        .iter()
-        .filter_map(|name| project_definition(&program.unit, name));
-    let made: Vec<SmolStr> = makers
-        .flat_map(|maker| names_of(&maker.text).map(SmolStr::new).collect::<Vec<_>>())
-        .collect();
-    let named = named.iter().chain(&made);
-    named.filter(|name| may_be_called(name)).cloned().collect()
+    });
+    named
 }
 
 /// The headers of the project with classes in whose member functions regions stand that have to be members: they may name what only members may, or their object is of a template's class.

@@ -318,6 +318,12 @@ impl Program {
         &self.symbols[symbol].name
     }
 
+    /// The member of the class template, for a variable that is one of an instantiation; the variable itself otherwise.
+    pub fn static_member_of(&self, variable: SymbolId) -> SymbolId {
+        let member = self.static_member_instances.get(&variable);
+        member.copied().unwrap_or(variable)
+    }
+
     /// Whether a function launches kernels or moves data: it is the host's.
     pub fn holds_target_constructs(&self, function: FunctionId) -> bool {
         let range = self.functions[function].range;

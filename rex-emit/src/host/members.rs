@@ -61,8 +61,7 @@ impl Host<'_> {
         let CapturedObject::Variable(symbol) = item.root else {
             return None;
         };
-        let instances = &self.program.static_member_instances;
-        let member = instances.get(&symbol).copied().unwrap_or(symbol);
+        let member = self.program.static_member_of(symbol);
         let known = self.program.static_members.get(&member)?;
         let storage = self.program.device_storage(member)?;
         let has_entry = known.has_arguments()

@@ -286,8 +286,7 @@ pub(super) fn values_before_code(cx: &mut PassCx<'_>, begun_members: &[SymbolId]
             };
             let writes = matches!(item.kind, MapKind::To | MapKind::Tofrom)
                 && (is_update || item.modifiers.contains(MapModifiers::ALWAYS));
-            let instances = &program.static_member_instances;
-            let member = instances.get(&symbol).copied().unwrap_or(symbol);
+            let member = program.static_member_of(symbol);
             let is_begun = writes && begun_members.contains(&member) && !is_zero(program, member);
             is_begun.then(|| (item.at, program.name(member).clone()))
         })

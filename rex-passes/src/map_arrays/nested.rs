@@ -71,10 +71,12 @@ impl Builder<'_> {
         if !seen.insert(record) {
             return;
         }
-        for base in self.program.types.bases(record) {
-            self.add_members(base, seen, out);
+        let class = &self.program.types.records[record];
+        // Of several classes with the name of a base, one is mapped.
+        for base in class.bases.iter().filter_map(|it| it.classes.first()) {
+            self.add_members(*base, seen, out);
         }
-        let own = &self.program.types.records[record].fields;
+        let own = &class.fields;
         out.extend(own.iter().filter(|field| !field.is_static).cloned());
     }
 
